@@ -1,0 +1,94 @@
+import * as v from "valibot";
+import type { AnyOperation, CapabilityDefinition, ProviderOf } from "./definition.ts";
+import type { CapabilityProviderBinding } from "./host.ts";
+import type { InvocationContext, ProviderDispatchOutcome, RuntimeFailureKind } from "./invocation.ts";
+import { RuntimeFailureError } from "./invocation.ts";
+import { type JobsProvider, jobsCapability } from "./jobs.ts";
+import { type SecretsProvider, secretsCapability } from "./secrets.ts";
+
+/** Makes an implementation of `lenso.jobs@1` callable by a host: decodes, calls, and turns whatever happens into an outcome. */
+export function bindJobsProvider(provider: JobsProvider): CapabilityProviderBinding {
+  return bindProvider(jobsCapability, provider);
+}
+
+/** Makes an implementation of `lenso.secrets@1` callable by a host. */
+export function bindSecretsProvider(provider: SecretsProvider): CapabilityProviderBinding {
+  return bindProvider(secretsCapability, provider);
+}
+
+/** The general form of the two above, for any capability described in this package's way. */
+export function bindProvider<Operations extends Record<string, AnyOperation>>(
+  capability: CapabilityDefinition<Operations>,
+  provider: ProviderOf<Operations>,
+): CapabilityProviderBinding {
+  return {
+    descriptor: capability.descriptor,
+    async invokeRequest(operation, context, payload) {
+      if (!Object.hasOwn(capability.operations, operation)) {
+        const known = capability.descriptor.operations.join(", ");
+        return runtime(
+          "unknown_operation",
+          `${capability.descriptor.capability_id} has no operation "${printable(operation)}", only ${known}`,
+        );
+      }
+      const definition = capability.operations[operation] as AnyOperation;
+      const decoded = v.safeParse(definition.request, payload, { abortEarly: true });
+      if (!decoded.success) {
+        return runtime("protocol_violation", `${operation}: ${describeIssue(decoded.issues[0])}`);
+      }
+      const request = decoded.output as object;
+      definition.hideRequest?.(request);
+      return settle(operation, provider[operation] as Method, context, request, definition);
+    },
+  };
+}
+
+type Method = (context: InvocationContext, request: unknown) => Promise<ProviderAnswer>;
+type ProviderAnswer = Awaited<ReturnType<JobsProvider["claim"]>> | Awaited<ReturnType<JobsProvider["renew"]>>;
+
+async function settle(
+  operation: string,
+  method: Method,
+  context: InvocationContext,
+  request: unknown,
+  definition: AnyOperation,
+): Promise<ProviderDispatchOutcome> {
+  try {
+    const answer = await method(context, request);
+    if (answer.ok) {
+      definition.hideResponse?.(answer.value);
+      return { kind: "success", value: answer.value };
+    }
+    return answer.error.kind === "domain"
+      ? { kind: "domain", value: answer.error.error }
+      : { kind: "runtime", failure: answer.error.error };
+  } catch (error) {
+    if (error instanceof RuntimeFailureError) return { kind: "runtime", failure: error.failure };
+    // The text of an unexpected error may hold data of the call, so only its class goes out.
+    return runtime("plugin_failure", `${operation} failed unexpectedly (${errorName(error)})`);
+  }
+}
+
+function runtime(kind: RuntimeFailureKind, detail: string): ProviderDispatchOutcome {
+  return { kind: "runtime", failure: { kind, detail } };
+}
+
+/** Says which key is wrong and how, never what its value was: it may be a payload or a token. */
+function describeIssue(issue: v.BaseIssue<unknown>): string {
+  const path = issue.path?.map((item) => printable(String(item.key))).join(".") ?? "";
+  const arrived = issue.received.startsWith('"') ? "another value" : issue.received;
+  if (issue.type === "strict_object" && issue.expected === "never") return `unknown key "${path}"`;
+  if (issue.type === "strict_object" && path !== "") return `missing key "${path}"`;
+  const expected = issue.expected ?? "a JSON object";
+  return path === "" ? `expected an object, got ${arrived}` : `key "${path}" must be ${expected}, got ${arrived}`;
+}
+
+/** Text of the caller's, fit for a message: short, and without control characters. */
+function printable(text: string): string {
+  const clean = text.replace(/[^\x20-\x7e]/g, "?");
+  return clean.length > 64 ? `${clean.slice(0, 64)}…` : clean;
+}
+
+function errorName(error: unknown): string {
+  return error instanceof Error ? error.constructor.name : typeof error;
+}

@@ -1,0 +1,22 @@
+const inspectCustom: unique symbol = Symbol.for("nodejs.util.inspect.custom") as never;
+
+/** What stands in a printed form for a value that must not be seen. */
+export const redacted = "[redacted]";
+
+/**
+ * Keeps the named fields out of `console.log` and `util.inspect` of this object, wherever it is nested. The fields stay
+ * ordinary data for code and for JSON, which is how the object travels.
+ */
+export function hideSecrets<T extends object>(value: T, printedForm: (this: T) => object): T {
+  Object.defineProperty(value, inspectCustom, { value: printedForm, enumerable: false, configurable: true });
+  return value;
+}
+
+/** A printed form for {@link hideSecrets} that replaces the named fields and shows the others. */
+export function withoutFields<T extends object>(...fields: readonly (keyof T & string)[]): (this: T) => object {
+  return function printed(this: T): object {
+    const shown: Record<string, unknown> = { ...this };
+    for (const field of fields) if (field in shown) shown[field] = redacted;
+    return shown;
+  };
+}

@@ -1,0 +1,82 @@
+-- First release. No previous build runs on it. Oldest build: 1
+-- A job is in exactly one of ready, lease and outcome. Queue and caller names are 63-bit hashes (see name).
+
+create table name (
+  hash bigint primary key,
+  name text collate "C" not null
+);
+comment on table name is 'Names behind the hashes: first 8 bytes of SHA-256(name), big-endian, top bit cleared. Never deleted.';
+
+create table instance (
+  only_one boolean primary key default true check (only_one),
+  instance_key text collate "C" not null,
+  recorded_at timestamptz not null
+);
+comment on table instance is 'The one Jobs Instance that owns this schema, recorded before its first operation.';
+
+create table jobs (
+  id bigint generated always as identity (cache 1) primary key,
+  producer bigint not null,
+  queue bigint not null,
+  requested_at timestamptz not null,
+  created_at timestamptz not null,
+  max_attempts smallint not null check (max_attempts between 1 and 100),
+  nonce bytea not null check (octet_length(nonce) = 10),
+  intent bytea not null check (octet_length(intent) = 32),
+  kind text collate "C" not null,
+  idempotency_key text collate "C" not null,
+  payload json not null
+);
+create unique index jobs_key on jobs (producer, idempotency_key);
+comment on table jobs is 'What was asked for. Inserted once, never updated.';
+
+create table ready (
+  queue bigint not null,
+  next_run timestamptz not null,
+  id bigint not null,
+  generation bigint not null default 0,
+  updated_at timestamptz not null,
+  settled_owner bigint,
+  attempt smallint not null default 0 check (attempt >= 0 and attempt < max_attempts),
+  max_attempts smallint not null,
+  settled_token bytea,
+  last_code text collate "C",
+  primary key (queue, next_run, id),
+  check ((settled_owner is null) = (settled_token is null))
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+-- A job that was never claimed is found by the run time it was created with; only one that came back needs a way by id.
+create unique index ready_returned on ready (id) where generation > 0;
+comment on table ready is 'Claimable and scheduled jobs. After a retryable fail it keeps who settled the attempt, so that the call can be repeated.';
+
+create table lease (
+  id bigint primary key,
+  generation bigint not null check (generation > 0),
+  queue bigint not null,
+  owner bigint not null,
+  expires_at timestamptz not null,
+  next_run timestamptz not null,
+  updated_at timestamptz not null,
+  attempt smallint not null check (attempt > 0 and attempt <= max_attempts),
+  max_attempts smallint not null,
+  token bytea not null check (octet_length(token) = 32),
+  nonce bytea not null,
+  last_code text collate "C"
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+create index lease_expiry on lease (queue, expires_at);
+comment on table lease is 'Running jobs. token is the SHA-256 of the lease token, which itself is stored nowhere.';
+
+create table outcome (
+  id bigint primary key,
+  next_run timestamptz not null,
+  finished_at timestamptz not null,
+  owner bigint,
+  attempt smallint not null,
+  state "char" not null check (state in ('s', 'f')),
+  operation "char" not null check (operation in ('c', 'f', 'r')),
+  retryable boolean,
+  token bytea,
+  code text collate "C",
+  check ((operation = 'r') = (token is null) and (token is null) = (owner is null)),
+  check ((operation = 'f') = (retryable is not null))
+);
+comment on table outcome is 'Finished jobs: state s succeeded or f failed, settled by operation c complete, f fail or r reaping. Inserted once.';

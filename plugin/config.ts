@@ -1,0 +1,128 @@
+import * as v from "valibot";
+import { isSecretReference, RuntimeFailureError } from "../capability/index.ts";
+import { isName } from "./operations/names.ts";
+
+const integer = (minimum: number, maximum: number) =>
+  v.pipe(
+    v.number(`expected an integer ${minimum}..${maximum}`),
+    v.check(
+      (value) => Number.isInteger(value) && value >= minimum && value <= maximum,
+      `expected an integer ${minimum}..${maximum}`,
+    ),
+    v.metadata({ jsonSchema: { type: "integer", minimum, maximum } }),
+  );
+
+const names = (max: number, atLeastOne: boolean) => {
+  const expected = `expected ${atLeastOne ? "a non-empty" : "an"} array of unique names, each 1..${max} of A-Z a-z 0-9 . _ - : /`;
+  return v.pipe(
+    v.array(v.string(expected), expected),
+    v.check((list) => !atLeastOne || list.length > 0, expected),
+    v.check((list) => new Set(list).size === list.length, expected),
+    v.checkItems((name) => isName(name, max), expected),
+    v.readonly(),
+    v.metadata({
+      jsonSchema: {
+        type: "array",
+        ...(atLeastOne ? { minItems: 1 } : {}),
+        uniqueItems: true,
+        items: { type: "string", minLength: 1, maxLength: max, pattern: "^[A-Za-z0-9._:/-]+$" },
+      },
+    }),
+  );
+};
+
+const schemaPattern = "^(?!pg_|public$|information_schema$)[a-z][a-z0-9_]{0,62}$";
+const referencePattern =
+  "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+)*$";
+const expectedSchema = `expected ${schemaPattern}`;
+const expectedReference =
+  "expected a secret reference, 1..256 of letters, digits and . _ - / without empty, . or .. segments";
+const expectedDriver = 'expected "bun" or "pg"';
+
+const fields = {
+  /** PostgreSQL schema that this Instance alone owns. Renaming it later is a data move, not a configuration change. */
+  schema: v.pipe(
+    v.string(expectedSchema),
+    v.regex(new RegExp(schemaPattern), expectedSchema),
+    v.metadata({ jsonSchema: { type: "string", pattern: schemaPattern } }),
+  ),
+  /** Where the bound Secrets capability finds the database URL. The URL itself never appears in a configuration. */
+  database_url_secret: v.pipe(
+    v.string(expectedReference),
+    v.check(isSecretReference, expectedReference),
+    v.metadata({ jsonSchema: { type: "string", minLength: 1, maxLength: 256, pattern: referencePattern } }),
+  ),
+  /** How long a claim or renewal holds, in seconds. Too low repeats work after every hiccup; too high delays recovery of a dead worker's job. */
+  lease_seconds: integer(1, 3600),
+  /** Delay before the second attempt, in seconds; each further one doubles it. */
+  retry_base_seconds: integer(1, 86_400),
+  /** Longest delay between two attempts, in seconds. */
+  retry_max_seconds: integer(1, 86_400),
+  /** The queues of this Instance. A queue that is not listed never reaches the database. */
+  queues: names(128, true),
+  /** Keys of the Instances that may enqueue. */
+  producer_instances: names(256, true),
+  /** Keys of the Instances that may claim, renew, complete and fail. */
+  worker_instances: names(256, true),
+  /** Keys of the Instances that may only inspect. */
+  observer_instances: v.optional(names(256, false), () => []),
+  /** PostgreSQL client: Bun's own, or the npm package `pg`, which also runs under Node. Default: `bun` under Bun, otherwise `pg`. */
+  driver: v.exactOptional(v.picklist(["bun", "pg"], expectedDriver)),
+  /** True behind a pooler in transaction mode (PgBouncer): no start-up settings, no prepared statements; the role must carry the settings. Default false. */
+  transaction_pooler: v.optional(v.boolean("expected true or false"), false),
+};
+
+const JobsConfigSchema = v.pipe(
+  v.strictObject(fields),
+  v.check(
+    (config) => config.retry_max_seconds >= config.retry_base_seconds,
+    "retry_max_seconds: expected at least retry_base_seconds",
+  ),
+);
+
+/** The validated, frozen configuration of one Jobs Instance. */
+export type JobsConfig = Readonly<v.InferOutput<typeof JobsConfigSchema>>;
+
+/** The valibot schema behind {@link parseJobsConfig}, from which `config.schema.json` is generated. */
+export const jobsConfigSchema: v.GenericSchema<unknown, JobsConfig> = JobsConfigSchema;
+
+/**
+ * Checks an Instance's configuration.
+ *
+ * @throws RuntimeFailureError `invalid_resolved_plan`, naming the key, what was expected and what arrived.
+ */
+export function parseJobsConfig(configuration: unknown): JobsConfig {
+  const parsed = v.safeParse(JobsConfigSchema, configuration);
+  if (!parsed.success) {
+    const problems = [...new Set(parsed.issues.map(describe))].join("; ");
+    throw new RuntimeFailureError("invalid_resolved_plan", `configuration of the Jobs Instance: ${problems}`);
+  }
+  return freeze(parsed.output);
+}
+
+function freeze(config: JobsConfig): JobsConfig {
+  for (const value of Object.values(config)) if (Array.isArray(value)) Object.freeze(value);
+  return Object.freeze(config);
+}
+
+function describe(issue: v.BaseIssue<unknown>): string {
+  const key = issue.path?.map((item) => String(item.key)).join(".") ?? "";
+  if (issue.type === "strict_object") {
+    if (key === "") return `expected an object, got ${issue.received}`;
+    return issue.expected === "never"
+      ? `${key}: unknown key, expected one of ${Object.keys(fields).join(", ")}`
+      : `${key}: missing`;
+  }
+  if (key === "") {
+    const config = issue.input as JobsConfig;
+    return `${issue.message} (${config.retry_base_seconds}), got ${config.retry_max_seconds}`;
+  }
+  return `${key}: ${issue.message}, got ${arrived(key, issue.input)}`;
+}
+
+/** A reference is no secret, but what somebody put in its place may be one, so a malformed one is not shown. */
+function arrived(key: string, value: unknown): string {
+  if (key === "database_url_secret" && typeof value === "string") return `a malformed text of ${value.length} characters`;
+  const text = JSON.stringify(value) ?? typeof value;
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,2 @@
+export { type JobsConfig, parseJobsConfig } from "./config.ts";
+export { jobsPlugin } from "./plugin.ts";

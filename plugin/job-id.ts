@@ -1,0 +1,25 @@
+/** The two parts of a public job id. */
+export interface JobId {
+  /** The row's id, decimal: a 64-bit integer does not fit a number. */
+  readonly row: string;
+  /** The 10 random bytes stored with the job, as 20 hex digits. */
+  readonly nonce: string;
+}
+
+const prefix = "job_";
+
+/** `job_` and 24 base64url characters: 8 bytes of the row's id, then the 10 random bytes. */
+export function formatJobId(id: JobId): string {
+  const bytes = Buffer.allocUnsafe(18);
+  bytes.writeBigInt64BE(BigInt(id.row), 0);
+  bytes.write(id.nonce, 8, "hex");
+  return prefix + bytes.toString("base64url");
+}
+
+/** The parts of a well-formed id, or undefined. Whether such a job exists is another question. */
+export function parseJobId(text: string): JobId | undefined {
+  if (!/^job_[A-Za-z0-9_-]{24}$/.test(text)) return undefined;
+  const bytes = Buffer.from(text.slice(prefix.length), "base64url");
+  const row = bytes.readBigInt64BE(0);
+  return row < 0n ? undefined : { row: row.toString(), nonce: bytes.toString("hex", 8) };
+}

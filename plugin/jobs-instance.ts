@@ -1,0 +1,95 @@
+import { type CapabilityHandle, RuntimeFailureError } from "../capability/index.ts";
+import type { JobsConfig } from "./config.ts";
+import { resolveDatabaseUrl } from "./lifecycle/resolve-database-url.ts";
+import { verifySchema } from "./lifecycle/verify-schema.ts";
+import { Database } from "./store/database.ts";
+import { toRuntimeFailure } from "./store/database-failure.ts";
+import type { JobStore } from "./store/job-store.ts";
+import { PostgresJobStore } from "./store/postgres-job-store.ts";
+
+/** What tests may change of an Instance and a configuration may not. */
+export interface EngineOptions {
+  /** SQL expression of the clock, VOLATILE. */
+  readonly clock: string;
+  readonly maintenanceIntervalMs: number;
+}
+
+/** One Jobs Instance between `prepare` and the end of `deactivate`. */
+export class JobsInstance {
+  readonly #key: string;
+  readonly #config: JobsConfig;
+  readonly #engine: EngineOptions;
+  #store: PostgresJobStore | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(key: string, config: JobsConfig, engine: EngineOptions) {
+    this.#key = key;
+    this.#config = config;
+    this.#engine = engine;
+  }
+
+  /** @throws RuntimeFailureError `unavailable` before `prepare`, `admission_closed` after `deactivate`. */
+  store(): JobStore {
+    if (this.#closed) throw new RuntimeFailureError("admission_closed", `Jobs Instance "${this.#key}" is stopping`);
+    if (this.#store) return this.#store;
+    throw new RuntimeFailureError("unavailable", `Jobs Instance "${this.#key}" is not prepared`);
+  }
+
+  /** Secret → pools → schema verified. Changes nothing and starts nothing. @throws RuntimeFailureError */
+  async prepare(secrets: CapabilityHandle | undefined, signal?: AbortSignal): Promise<void> {
+    const { schema, driver, database_url_secret: reference } = this.#config;
+    const db = await this.#open(secrets, reference, driver, signal);
+    try {
+      await verifySchema(db, this.#config, this.#key);
+    } catch (error) {
+      await db.close(0);
+      const { kind, detail } = toRuntimeFailure(error);
+      throw new RuntimeFailureError(kind, `Jobs Instance "${this.#key}": ${detail}`);
+    }
+    const { queues, producer_instances, worker_instances, observer_instances } = this.#config;
+    this.#store = new PostgresJobStore(db, {
+      instanceKey: this.#key,
+      schema,
+      clock: this.#engine.clock,
+      leaseSeconds: this.#config.lease_seconds,
+      retryBaseSeconds: this.#config.retry_base_seconds,
+      retryMaxSeconds: this.#config.retry_max_seconds,
+      maintenanceIntervalMs: this.#engine.maintenanceIntervalMs,
+      names: [...new Set([...queues, ...producer_instances, ...worker_instances, ...observer_instances])],
+    });
+  }
+
+  /** Records the Instance in its schema and starts maintenance. @throws RuntimeFailureError */
+  async activate(): Promise<void> {
+    await this.#store?.register();
+    this.#store?.startMaintenance();
+  }
+
+  /** Refuses new calls, finishes those in flight within `timeoutMs`, closes the pools. Safe twice, and before `prepare`. */
+  deactivate(timeoutMs: number): Promise<void> {
+    this.#closed ??= this.#store?.close(timeoutMs) ?? Promise.resolve();
+    return this.#closed;
+  }
+
+  /** One round of maintenance, now. */
+  async maintain(): Promise<void> {
+    await this.#store?.maintain();
+  }
+
+  async #open(
+    secrets: CapabilityHandle | undefined,
+    reference: string,
+    driver: JobsConfig["driver"],
+    signal: AbortSignal | undefined,
+  ): Promise<Database> {
+    // The signal ends with `prepare`; a later resolution, after a rotation, has only its own time limit.
+    let preparing = signal;
+    const db = await Database.open({
+      driver,
+      transactionPooler: this.#config.transaction_pooler,
+      resolveUrl: () => resolveDatabaseUrl(secrets, reference, preparing),
+    });
+    preparing = undefined;
+    return db;
+  }
+}

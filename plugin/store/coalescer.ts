@@ -1,0 +1,124 @@
+import { RuntimeFailureError } from "../../capability/index.ts";
+import type { Call } from "../call.ts";
+import { toRuntimeFailure } from "./database-failure.ts";
+import { Pending } from "./pending.ts";
+import type { Slots } from "./slots.ts";
+
+/** Bounds of one kind of call. */
+export interface CoalescerOptions<In, Out> {
+  /** What the calls are, for messages. */
+  readonly name: string;
+  /** Statements of this kind under way at once. More than a few only makes batches smaller. */
+  readonly inFlight: number;
+  /** Shared places of several coalescers, taken in turn. */
+  readonly slots?: Slots;
+  /** Sees to it that every call of the batch is answered or failed, at once or later. What it throws fails those still open. */
+  run(batch: readonly Pending<In, Out>[]): Promise<void>;
+}
+
+const maxBatchCalls = 1000;
+const maxBatchBytes = 8 * 1024 * 1024;
+/** Calls and bytes that may wait before callers are told `resource_exhausted`. */
+export const maxWaitingCalls = 100_000;
+const maxWaitingBytes = 512 * 1024 * 1024;
+
+/**
+ * Lets concurrent calls of one kind share a statement and a commit, without a timer: what arrives while statements are under
+ * way forms the next one. A single caller pays nothing for it. First come, first served; a caller that leaves before its
+ * call is sent is dropped, one that leaves later never disturbs its neighbours.
+ */
+export class Coalescer<In, Out> {
+  readonly #options: CoalescerOptions<In, Out>;
+  #queue: Pending<In, Out>[] = [];
+  #head = 0;
+  #waitingBytes = 0;
+  #running = 0;
+  #scheduled = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: CoalescerOptions<In, Out>) {
+    this.#options = options;
+  }
+
+  /** Joins the next statement. `bytes` is the size of what will be sent. */
+  submit(input: In, bytes: number, call: Call): Promise<Out> {
+    if (call.over) return Promise.reject(call.over);
+    if (this.#queue.length - this.#head >= maxWaitingCalls || this.#waitingBytes + bytes > maxWaitingBytes) {
+      const detail = `too many ${this.#options.name} calls are waiting for the database`;
+      return Promise.reject(new RuntimeFailureError("resource_exhausted", detail));
+    }
+    const pending = new Pending<In, Out>(input, bytes, call);
+    this.#queue.push(pending);
+    this.#waitingBytes += bytes;
+    this.#schedule();
+    return pending.promise;
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  idle(): Promise<void> {
+    if (this.#running === 0 && this.#head === this.#queue.length && !this.#scheduled) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** One microtask later, so that calls made together travel together. */
+  #schedule(): void {
+    if (this.#scheduled || this.#running >= this.#options.inFlight) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      const { slots } = this.#options;
+      if (slots) slots.take(() => this.#start());
+      else this.#start();
+    });
+  }
+
+  #start(): void {
+    this.#scheduled = false;
+    const batch = this.#take();
+    if (batch.length === 0) {
+      this.#options.slots?.release();
+      this.#settleIdle();
+      return;
+    }
+    this.#running += 1;
+    if (this.#head < this.#queue.length) this.#schedule();
+    void this.#run(batch);
+  }
+
+  async #run(batch: readonly Pending<In, Out>[]): Promise<void> {
+    try {
+      await this.#options.run(batch);
+    } catch (error) {
+      const failure = toRuntimeFailure(error);
+      for (const pending of batch) pending.fail(failure);
+    } finally {
+      this.#running -= 1;
+      this.#options.slots?.release();
+      if (this.#head < this.#queue.length) this.#schedule();
+      else this.#settleIdle();
+    }
+  }
+
+  #take(): Pending<In, Out>[] {
+    const batch: Pending<In, Out>[] = [];
+    let bytes = 0;
+    while (this.#head < this.#queue.length && batch.length < maxBatchCalls) {
+      const next = this.#queue[this.#head] as Pending<In, Out>;
+      if (batch.length > 0 && bytes + next.bytes > maxBatchBytes) break;
+      this.#head += 1;
+      this.#waitingBytes -= next.bytes;
+      if (!next.open) continue;
+      batch.push(next);
+      bytes += next.bytes;
+    }
+    if (this.#head === this.#queue.length || this.#head > 4096) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+    return batch;
+  }
+
+  #settleIdle(): void {
+    if (this.#running > 0 || this.#scheduled || this.#head < this.#queue.length) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * A refusal of PostgreSQL or of the connection to it. Carries the SQLSTATE (or a short connection code) only: the server's
+ * own text may quote keys, payloads or a password, so it stays behind `serverMessage`, which nothing prints by itself.
+ */
+export class DatabaseError extends Error {
+  override readonly name = "DatabaseError";
+  /** Five characters of SQLSTATE, or a connection code such as `ECONNREFUSED`. */
+  readonly code: string;
+  readonly #serverMessage: string;
+
+  constructor(code: string, serverMessage: string) {
+    super(`PostgreSQL said ${code}`);
+    this.code = code;
+    this.#serverMessage = serverMessage;
+  }
+
+  /** The primary message, for an operator's command that sends no payload. */
+  get serverMessage(): string {
+    return this.#serverMessage;
+  }
+}

@@ -1,0 +1,186 @@
+import type { Call } from "../call.ts";
+import type { JobId } from "../job-id.ts";
+import { type ClaimBatch, claimBatch } from "./claim-batch.ts";
+import { Coalescer } from "./coalescer.ts";
+import { type Database, lockConnections } from "./database.ts";
+import { toRuntimeFailure } from "./database-failure.ts";
+import { enqueueBatch } from "./enqueue-batch.ts";
+import type {
+  EnqueueVerdict,
+  Failure,
+  FailVerdict,
+  JobEvidence,
+  JobStore,
+  LeasedJob,
+  LeaseProof,
+  NewJob,
+} from "./job-store.ts";
+import { completeSteps, failSteps, type Refusable, renewSteps } from "./lease-steps.ts";
+import { Maintenance } from "./maintenance.ts";
+import type { Pending } from "./pending.ts";
+import type { FailedAttempt } from "./queries/fail-leases.ts";
+import { inspectJobs } from "./queries/inspect-jobs.ts";
+import { listLeasedQueues } from "./queries/list-leased-queues.ts";
+import { locateSettlements } from "./queries/locate-settlements.ts";
+import { registerInstance } from "./queries/register-instance.ts";
+import { queueWaters } from "./queue-waters.ts";
+import { type LeaseSteps, RowWaits, settleBatch } from "./settle-batch.ts";
+import { Slots } from "./slots.ts";
+import { sqlContext } from "./sql-context.ts";
+
+export interface PostgresJobStoreOptions {
+  readonly instanceKey: string;
+  readonly schema: string;
+  readonly clock: string;
+  readonly leaseSeconds: number;
+  readonly retryBaseSeconds: number;
+  readonly retryMaxSeconds: number;
+  readonly maintenanceIntervalMs: number;
+  /** Every queue and caller name of the configuration. */
+  readonly names: readonly string[];
+}
+
+/** Statements of one kind under way at once. */
+const inFlight = 2;
+
+/** Jobs in PostgreSQL. Concurrent calls of a kind share a statement and a commit, and each gets its own verdict. */
+export class PostgresJobStore implements JobStore {
+  readonly #db: Database;
+  readonly #options: PostgresJobStoreOptions;
+  readonly #enqueues: Coalescer<NewJob, EnqueueVerdict>;
+  readonly #completes: Coalescer<LeaseProof, boolean>;
+  readonly #fails: Coalescer<FailedAttempt, Refusable<FailVerdict>>;
+  readonly #renews: Coalescer<LeaseProof, Refusable<{ readonly expiresAt: string }>>;
+  readonly #inspects: Coalescer<JobId, JobEvidence | undefined>;
+  readonly #claims = new Map<string, Coalescer<undefined, LeasedJob | undefined>>();
+  readonly #claimSlots = new Slots(inFlight);
+  readonly #claimBatch: ClaimBatch;
+  readonly #rowWaits = new RowWaits(lockConnections);
+  readonly #maintenance: Maintenance;
+  readonly #register: ReturnType<typeof registerInstance>;
+  #registered: true | Promise<void> | undefined;
+
+  constructor(db: Database, options: PostgresJobStoreOptions) {
+    const sql = sqlContext(options.schema, options.clock);
+    const waterOf = queueWaters(sql);
+    const locate = locateSettlements(sql);
+    const inspect = inspectJobs(options.schema);
+    this.#db = db;
+    this.#options = options;
+    this.#register = registerInstance(sql);
+    this.#claimBatch = claimBatch(sql, waterOf);
+    this.#maintenance = new Maintenance(db, listLeasedQueues(sql), waterOf, options.maintenanceIntervalMs);
+    this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql)));
+    this.#inspects = coalescer("inspect", async (batch) => {
+      const found = await inspect(db, batch.map((call) => call.input));
+      batch.forEach((call, index) => call.answer(found[index]));
+    });
+    const settle = <In, Verdict>(name: string, steps: LeaseSteps<In, Verdict>) =>
+      coalescer(name, bind(db, settleBatch(steps, locate, this.#rowWaits)));
+    this.#completes = settle("complete", completeSteps(sql));
+    this.#renews = settle("renew", renewSteps(sql, options.leaseSeconds));
+    const backoff = { baseSeconds: options.retryBaseSeconds, maxSeconds: options.retryMaxSeconds };
+    this.#fails = settle("fail", failSteps(sql, backoff));
+  }
+
+  async enqueue(job: NewJob, call: Call): Promise<EnqueueVerdict> {
+    if (this.#registered !== true) await this.register();
+    return this.#enqueues.submit(job, 256 + job.payload.length, call);
+  }
+
+  async claim(request: { readonly queue: string; readonly owner: string }, call: Call): Promise<LeasedJob | undefined> {
+    if (this.#registered !== true) await this.register();
+    return this.#claimsOf(request.queue, request.owner).submit(undefined, 32, call);
+  }
+
+  async renew(lease: LeaseProof, call: Call): Promise<string | undefined> {
+    if (this.#registered !== true) await this.register();
+    const verdict = await this.#renews.submit(lease, 128, call);
+    return verdict === "refused" ? undefined : verdict.expiresAt;
+  }
+
+  async complete(lease: LeaseProof, call: Call): Promise<boolean> {
+    if (this.#registered !== true) await this.register();
+    return this.#completes.submit(lease, 128, call);
+  }
+
+  async fail(lease: LeaseProof, failure: Failure, call: Call): Promise<FailVerdict | undefined> {
+    if (this.#registered !== true) await this.register();
+    const verdict = await this.#fails.submit({ lease, failure }, 256, call);
+    return verdict === "refused" ? undefined : verdict;
+  }
+
+  async inspect(id: JobId, call: Call): Promise<JobEvidence | undefined> {
+    if (this.#registered !== true) await this.register();
+    return this.#inspects.submit(id, 64, call);
+  }
+
+  /** Records the Instance and its names, once. @throws RuntimeFailureError `invalid_resolved_plan` when the schema is another's. */
+  register(): Promise<void> {
+    if (this.#registered === true) return Promise.resolve();
+    this.#registered ??= this.#registerOnce();
+    return this.#registered;
+  }
+
+  startMaintenance(): void {
+    this.#maintenance.start();
+  }
+
+  /** One round of maintenance, now. */
+  maintain(): Promise<void> {
+    return this.#maintenance.run();
+  }
+
+  /** Waits for every call under way, undone claims included, up to `timeoutMs`; then closes the connections. */
+  async close(timeoutMs: number): Promise<void> {
+    const endsAt = performance.now() + timeoutMs;
+    await withinMs(timeoutMs, Promise.all([this.#maintenance.stop(), this.#idle()]));
+    await this.#db.close(Math.max(0, endsAt - performance.now()));
+  }
+
+  async #idle(): Promise<void> {
+    const all = [this.#enqueues, this.#completes, this.#fails, this.#renews, this.#inspects, ...this.#claims.values()];
+    await Promise.all(all.map((calls) => calls.idle()));
+    await this.#rowWaits.idle();
+  }
+
+  async #registerOnce(): Promise<void> {
+    try {
+      await this.#register(this.#db, this.#options.instanceKey, this.#options.names);
+      this.#registered = true;
+    } catch (error) {
+      this.#registered = undefined;
+      throw toRuntimeFailure(error);
+    }
+  }
+
+  #claimsOf(queue: string, owner: string): Coalescer<undefined, LeasedJob | undefined> {
+    const key = `${queue} ${owner}`;
+    let claims = this.#claims.get(key);
+    if (claims === undefined) {
+      const { leaseSeconds } = this.#options;
+      const run = (batch: readonly Pending<undefined, LeasedJob | undefined>[]) =>
+        this.#claimBatch(this.#db, { queue, owner, leaseSeconds }, batch);
+      claims = new Coalescer({ name: "claim", inFlight: 1, slots: this.#claimSlots, run });
+      this.#claims.set(key, claims);
+    }
+    return claims;
+  }
+}
+
+type Run<In, Out> = (batch: readonly Pending<In, Out>[]) => Promise<void>;
+
+function coalescer<In, Out>(name: string, run: Run<In, Out>): Coalescer<In, Out> {
+  return new Coalescer({ name, inFlight, run });
+}
+
+function bind<In, Out>(db: Database, run: (db: Database, batch: readonly Pending<In, Out>[]) => Promise<void>): Run<In, Out> {
+  return (batch) => run(db, batch);
+}
+
+async function withinMs(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, timeoutMs);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,45 @@
+import type { Database } from "../database.ts";
+import type { LeaseProof } from "../job-store.ts";
+import type { SqlContext } from "../sql-context.ts";
+import { leaseArguments, leaseProofs, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
+
+/** Row ids of the jobs that it settled. */
+export type CompleteLeases = (db: Database, leases: readonly LeaseProof[]) => Promise<ReadonlySet<string>>;
+
+const outcome = `
+      insert into %outcome% (id, next_run, finished_at, owner, attempt, state, operation, token, code)
+      select id, next_run, %clock%, owner, attempt, 's', 'c', token, last_code from hit
+      returning id::text as row`;
+
+/** running → succeeded for every valid lease that nobody else is touching. Never waits; what it leaves out is not yet refused. */
+export function completeFreeLeases(sql: SqlContext): CompleteLeases {
+  const text = `
+    with hit as (
+      delete from ${sql.table("lease")} where ctid = any (array(
+        select l.ctid from ${leaseProofs} join ${sql.table("lease")} l on ${provenBy("c")}
+        where l.expires_at > ${sql.clock}
+        for update of l skip locked))
+      and expires_at > ${sql.clock}
+      returning id, next_run, owner, attempt, token, last_code
+    )${filled(sql)}`;
+  return async (db, leases) => rowIds(await db.query("hot", text, leaseArguments(leases)));
+}
+
+/** running → succeeded for one lease, after any wait for its row. Alone in its statement, so that the wait stalls nobody else. */
+export function completeLockedLease(sql: SqlContext): (db: Database, lease: LeaseProof) => Promise<boolean> {
+  const { k, valid } = lockedLease(sql);
+  const text = `
+    with ${k}, hit as (
+      delete from ${sql.table("lease")} l using k where ${valid}
+      returning l.id, l.next_run, l.owner, l.attempt, l.token, l.last_code
+    )${filled(sql)}`;
+  return async (db, lease) => (await db.query("lock", text, oneLeaseArguments(lease))).length === 1;
+}
+
+function filled(sql: SqlContext): string {
+  return outcome.replace("%outcome%", sql.table("outcome")).replace("%clock%", sql.clock);
+}
+
+function rowIds(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
+  return new Set(rows.map((row) => row.row as string));
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import { bytesArray, numberArray, textArray } from "../array-literal.ts";
+import type { Database, Lane } from "../database.ts";
+import type { NewJob } from "../job-store.ts";
+import { nameHash } from "../name-hash.ts";
+import type { SqlContext } from "../sql-context.ts";
+
+/** The id of each job that was inserted; undefined where the key is taken, by a job or by an insert that has just committed. */
+export type InsertJobs = (db: Database, lane: Lane, jobs: readonly NewJob[]) => Promise<readonly (InsertedJob | undefined)[]>;
+
+export interface InsertedJob {
+  readonly row: string;
+  readonly nonce: string;
+}
+
+/**
+ * Inserts many jobs and makes them claimable, in one statement. No two of them share a key, and they must come sorted by
+ * (producer, key): overlapping batches in different orders would deadlock.
+ */
+export function insertJobs(sql: SqlContext): InsertJobs {
+  const text = `
+    with t as materialized (select ${sql.clock} as now),
+    fresh as (
+      insert into ${sql.table("jobs")}
+        (producer, queue, requested_at, created_at, max_attempts, nonce, intent, kind, idempotency_key, payload)
+      select c.producer, c.queue, c.requested_at, (select now from t), c.max_attempts, c.nonce, c.intent, c.kind, c.key,
+        c.payload::json
+      from unnest($1::text::bigint[], $2::text::bigint[], $3::text::timestamptz[], $4::text::smallint[], $5::text::bytea[],
+        $6::text::bytea[], $7::text::text[], $8::text::text[], $9::text::text[])
+        as c (producer, queue, requested_at, max_attempts, nonce, intent, kind, key, payload)
+      on conflict (producer, idempotency_key) do nothing
+      returning id, queue, requested_at, created_at, max_attempts, nonce
+    ), put as (
+      insert into ${sql.table("ready")} (queue, next_run, id, updated_at, max_attempts)
+      select queue, greatest(requested_at, created_at), id, created_at, max_attempts from fresh
+    )
+    select id::text as row, encode(nonce, 'hex') as nonce from fresh`;
+  return async (db, lane, jobs) => {
+    const random = randomBytes(10 * jobs.length).toString("hex");
+    const nonces = jobs.map((_, index) => random.slice(20 * index, 20 * index + 20));
+    const rows = await db.query(lane, text, [
+      numberArray(jobs.map((job) => nameHash(job.producer))),
+      numberArray(jobs.map((job) => nameHash(job.queue))),
+      textArray(jobs.map((job) => job.requestedAt)),
+      numberArray(jobs.map((job) => job.maxAttempts)),
+      bytesArray(nonces),
+      bytesArray(jobs.map((job) => job.intent)),
+      textArray(jobs.map((job) => job.kind)),
+      textArray(jobs.map((job) => job.key)),
+      textArray(jobs.map((job) => job.payload)),
+    ]);
+    const inserted = new Map(rows.map((row) => [row.nonce as string, row.row as string]));
+    return nonces.map((nonce) => {
+      const row = inserted.get(nonce);
+      return row === undefined ? undefined : { row, nonce };
+    });
+  };
+}

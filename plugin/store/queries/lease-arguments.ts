@@ -1,0 +1,44 @@
+import { bytesArray, numberArray } from "../array-literal.ts";
+import type { SqlValue } from "../drivers/driver.ts";
+import type { LeaseProof } from "../job-store.ts";
+import { nameHash } from "../name-hash.ts";
+import type { SqlContext } from "../sql-context.ts";
+
+/** Parameters 1 to 4 of every statement about leases: ids, token hashes, owners and nonces. */
+export function leaseArguments(leases: readonly LeaseProof[]): SqlValue[] {
+  return [
+    numberArray(leases.map((lease) => lease.id.row)),
+    bytesArray(leases.map((lease) => lease.tokenHash)),
+    numberArray(leases.map((lease) => nameHash(lease.owner))),
+    bytesArray(leases.map((lease) => lease.id.nonce)),
+  ];
+}
+
+/** The proofs of {@link leaseArguments} as a table `c (id, token, owner, nonce, place)`. */
+export const leaseProofs: string = `unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[])
+        with ordinality as c (id, token, owner, nonce, place)`;
+
+/** A lease `l` that a proof `c` (or `k` of one job, see below) names. */
+export const provenBy = (proof: string): string =>
+  `l.id = ${proof}.id and l.token = ${proof}.token and l.owner = ${proof}.owner and l.nonce = ${proof}.nonce`;
+
+/**
+ * The lease of one proof, locked, waiting for whoever holds it, as `k`; and the condition under which it is still valid, to be
+ * checked after the wait. PostgreSQL re-checks a WHERE after a wait only when the row changed, so a blocker that rolled back or
+ * only locked would let an expired lease through: lock first, compare after. The clock stands bare in the comparison; as a
+ * sub-select it would be read before the wait.
+ */
+export function lockedLease(sql: SqlContext): { readonly k: string; readonly valid: string } {
+  return {
+    k: `k as materialized (
+      select id, token, owner, nonce, expires_at from ${sql.table("lease")} where id = $1::text::bigint for update
+    )`,
+    valid: `l.id = k.id and k.token = $2::text::bytea and k.owner = $3::text::bigint and k.nonce = $4::text::bytea
+        and k.expires_at > ${sql.clock}`,
+  };
+}
+
+/** Parameters 1 to 4 for {@link lockedLease}. */
+export function oneLeaseArguments(lease: LeaseProof): SqlValue[] {
+  return [lease.id.row, `\\x${lease.tokenHash}`, nameHash(lease.owner), `\\x${lease.id.nonce}`];
+}

@@ -1,0 +1,46 @@
+import type { Database } from "../database.ts";
+import type { LeaseProof } from "../job-store.ts";
+import type { SqlContext } from "../sql-context.ts";
+import { leaseArguments, leaseProofs, provenBy } from "./lease-arguments.ts";
+
+/** What one snapshot knows of a token: still the job's lease, already spent by a settlement, or nothing. */
+export type Whereabouts =
+  | { readonly kind: "held" }
+  | { readonly kind: "settled"; readonly operation: "c" | "f"; readonly retryable: boolean | null; readonly code: string | null; readonly nextRun: string | null }
+  | { readonly kind: "unknown" };
+
+export type LocateSettlements = (db: Database, leases: readonly LeaseProof[]) => Promise<readonly Whereabouts[]>;
+
+/**
+ * Looks tokens up that settled nothing. A statement of its own, with a snapshot of its own, so that a duplicate that was in flight
+ * is found. A token that is neither held nor spent here is void for ever: no later write brings it back.
+ */
+export function locateSettlements(sql: SqlContext): LocateSettlements {
+  const settledBy = (row: string, owner: string, token: string) =>
+    `${row}.id = c.id and ${row}.${token} = c.token and ${row}.${owner} = c.owner`;
+  const text = `
+    select c.place::int as place, l.id is not null as held, coalesce(o.operation::text, 'f') as operation,
+      case when o.id is null then true else o.retryable end as retryable,
+      coalesce(o.code, r.last_code) as code, r.next_run::text as next_run
+    from ${leaseProofs}
+    left join ${sql.table("lease")} l on ${provenBy("c")}
+    left join ${sql.table("outcome")} o on ${settledBy("o", "owner", "token")}
+    left join ${sql.table("ready")} r on r.generation > 0 and ${settledBy("r", "settled_owner", "settled_token")}
+    join ${sql.table("jobs")} j on j.id = c.id and j.nonce = c.nonce
+    where l.id is not null or o.id is not null or r.id is not null`;
+  return async (db, leases) => {
+    const found: Whereabouts[] = leases.map(() => ({ kind: "unknown" }));
+    for (const row of await db.query("side", text, leaseArguments(leases))) {
+      found[(row.place as number) - 1] = row.held
+        ? { kind: "held" }
+        : {
+            kind: "settled",
+            operation: row.operation as "c" | "f",
+            retryable: row.retryable as boolean | null,
+            code: row.code as string | null,
+            nextRun: row.next_run as string | null,
+          };
+    }
+    return found;
+  };
+}

