@@ -48,10 +48,21 @@ test("a later minor version of the same major satisfies a requirement", () => {
 });
 
 describe("a mistake in the composition is named by its code and in a sentence", () => {
-  const mistakes: readonly (readonly [title: string, composition: Composition, code: string, message: string])[] = [
+  const mistakes: readonly (readonly [
+    title: string,
+    composition: Composition,
+    code: string,
+    message: string,
+  ])[] = [
     [
       "two instances of one key",
-      { instances: [{ key: "a", ...provider }, { key: "a", ...provider }], bindings: [] },
+      {
+        instances: [
+          { key: "a", ...provider },
+          { key: "a", ...provider },
+        ],
+        bindings: [],
+      },
       "duplicate_instance",
       'instances: "a" stands there twice, a key names one Instance',
     ],
@@ -75,7 +86,10 @@ describe("a mistake in the composition is named by its code and in a sentence", 
     ],
     [
       "a provider that does not exist",
-      { instances: { a: needing({ id: "echo", cardinality: "optional" }) }, bindings: [bind("a", "echo", "b")] },
+      {
+        instances: { a: needing({ id: "echo", cardinality: "optional" }) },
+        bindings: [bind("a", "echo", "b")],
+      },
       "missing_instance",
       'bindings[0].provider: no Instance "b", only "a"',
     ],
@@ -112,7 +126,10 @@ describe("a mistake in the composition is named by its code and in a sentence", 
     [
       "another capability",
       {
-        instances: { a: needing("echo"), b: { plugin: testPlugin({ provides: { "test.sing@1": "1.0.0" } }) } },
+        instances: {
+          a: needing("echo"),
+          b: { plugin: testPlugin({ provides: { "test.sing@1": "1.0.0" } }) },
+        },
         bindings: [bind("a", "echo", "b")],
       },
       "capability_mismatch",
@@ -130,7 +147,10 @@ describe("a mistake in the composition is named by its code and in a sentence", 
     [
       "another major version",
       {
-        instances: { a: needing("echo"), b: { plugin: testPlugin({ provides: { "test.echo@2": "2.0.0" } }) } },
+        instances: {
+          a: needing("echo"),
+          b: { plugin: testPlugin({ provides: { "test.echo@2": "2.0.0" } }) },
+        },
         bindings: [bind("a", "echo", "b")],
       },
       "version_mismatch",
@@ -168,6 +188,9 @@ test("several mistakes are reported together, with the code of the first", () =>
     "missing_binding",
   ]);
   expect(() => checkComposition(composition)).toThrow(
-    expect.objectContaining({ code: "missing_instance", message: expect.stringContaining('requirement "sound"') }),
+    expect.objectContaining({
+      code: "missing_instance",
+      message: expect.stringContaining('requirement "sound"'),
+    }),
   );
 });

@@ -63,7 +63,9 @@ test("a plugin that announces a capability without an endpoint for it is refused
   const events: string[] = [];
   const plugin = tracedPlugin(events);
   const hollow = { ...plugin, instantiate: () => ({ endpoints: [] }) };
-  const error = await failureOf(startHost({ instances: { ok: { plugin }, hollow: { plugin: hollow } }, bindings: [] }));
+  const error = await failureOf(
+    startHost({ instances: { ok: { plugin }, hollow: { plugin: hollow } }, bindings: [] }),
+  );
   expect(error).toMatchObject({ code: "capability_mismatch" });
   expect(events).toEqual([]);
 });
@@ -82,7 +84,12 @@ test("a failed activate rolls back every prepared instance", async () => {
   const error = await failureOf(startHost(chained(events, { base: { activate: rejecting(cause) } })));
   expect(error).toMatchObject({ kind: "plugin_failure", cause });
   expect((error as Error).message).not.toContain("a bug");
-  expect(events.slice(3)).toEqual(["activate base", "deactivate app", "deactivate middle", "deactivate base"]);
+  expect(events.slice(3)).toEqual([
+    "activate base",
+    "deactivate app",
+    "deactivate middle",
+    "deactivate base",
+  ]);
 });
 
 test("a roll-back tries every clean-up and reports all failures, the cause first", async () => {
@@ -108,8 +115,13 @@ test("a step that outlives its time-out sees its signal abort, fails the start a
   const events: string[] = [];
   const prepare = ({ signal }: LifecycleContext) =>
     new Promise<void>(() => signal.addEventListener("abort", () => events.push("aborted")));
-  const error = await failureOf(startHost({ ...chained(events, { base: { prepare } }), prepareTimeoutMs: 1 }));
-  expect(error).toMatchObject({ kind: "deadline_exceeded", detail: 'prepare of "base" did not end before its deadline' });
+  const error = await failureOf(
+    startHost({ ...chained(events, { base: { prepare } }), prepareTimeoutMs: 1 }),
+  );
+  expect(error).toMatchObject({
+    kind: "deadline_exceeded",
+    detail: 'prepare of "base" did not end before its deadline',
+  });
   expect(events).toEqual(["prepare base", "aborted", "deactivate base"]);
 });
 
@@ -133,7 +145,9 @@ test("stop runs once however often it is called", async () => {
 test("stop tries every instance and reports what failed together", async () => {
   const events: string[] = [];
   const deactivate = rejecting(new RuntimeFailureError("internal", "stuck"));
-  const host = await startHost(chained(events, { app: { needs: ["middle"], deactivate }, base: { deactivate } }));
+  const host = await startHost(
+    chained(events, { app: { needs: ["middle"], deactivate }, base: { deactivate } }),
+  );
   expect(await failureOf(host.stop())).toMatchObject({
     message: 'internal: deactivate of "app": stuck; internal: deactivate of "base": stuck',
   });
@@ -148,7 +162,11 @@ test("all instances share one deadline to deactivate, and one that is past it st
     await new Promise(() => {});
   };
   const host = await startHost({
-    ...chained([], { app: { needs: ["middle"], deactivate: hang }, middle: { needs: ["base"], deactivate: note }, base: { deactivate: note } }),
+    ...chained([], {
+      app: { needs: ["middle"], deactivate: hang },
+      middle: { needs: ["base"], deactivate: note },
+      base: { deactivate: note },
+    }),
     stopTimeoutMs: 1,
   });
   expect(await failureOf(host.stop())).toMatchObject({ kind: "deadline_exceeded" });
@@ -183,13 +201,19 @@ test("handles come by requirement: one, an optional one or none, and many in the
       { consumer: "app", requirement: "many", provider: "x" },
     ],
   });
-  const answersOf = (id: string) => Promise.all(host.handles("app", id).map((handle) => handle.invoke("echo", {})));
+  const answersOf = (id: string) =>
+    Promise.all(host.handles("app", id).map((handle) => handle.invoke("echo", {})));
 
   expect(await host.handle("app", "one")?.invoke("echo", {})).toEqual({ kind: "success", value: "x" });
   expect(host.handle("app", "unbound")).toBeUndefined();
-  expect((await answersOf("many")).map((answer) => answer.kind === "success" && answer.value)).toEqual(["y", "x"]);
+  expect((await answersOf("many")).map((answer) => answer.kind === "success" && answer.value)).toEqual([
+    "y",
+    "x",
+  ]);
   expect(() => host.handle("app", "many")).toThrow(expect.objectContaining({ code: "ambiguous_binding" }));
-  expect(() => host.handle("app", "other")).toThrow(expect.objectContaining({ code: "undeclared_requirement" }));
+  expect(() => host.handle("app", "other")).toThrow(
+    expect.objectContaining({ code: "undeclared_requirement" }),
+  );
   expect(() => host.handle("nobody", "one")).toThrow(expect.objectContaining({ code: "missing_instance" }));
   await host.stop();
 });

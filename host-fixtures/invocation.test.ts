@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type {
+  CapabilityDescriptor,
   CapabilityHandle,
   CapabilityProviderBinding,
   InvocationContext,
@@ -7,17 +8,24 @@ import type {
   ProviderDispatchOutcome,
 } from "../capability/index.ts";
 import { type HostOptions, startHost } from "./host.ts";
+import { type Member, openHandle } from "./invocation.ts";
 import { type TestPluginOptions, testPlugin } from "./testing/test-plugin.ts";
 
 type Answer = CapabilityProviderBinding["invokeRequest"];
 
 const success = (value: unknown): ProviderDispatchOutcome => ({ kind: "success", value });
-const failed = (kind: string) => ({ kind: "runtime", failure: { kind, detail: expect.any(String) } }) as never;
+const failed = (kind: string) =>
+  ({ kind: "runtime", failure: { kind, detail: expect.any(String) } }) as never;
 
 /** A host of one consumer and one provider, and the consumer's handle from outside. */
 async function setup(
   answer: Answer,
-  more: { consumer?: TestPluginOptions; provider?: TestPluginOptions; host?: Partial<HostOptions>; capability?: string } = {},
+  more: {
+    consumer?: TestPluginOptions;
+    provider?: TestPluginOptions;
+    host?: Partial<HostOptions>;
+    capability?: string;
+  } = {},
 ) {
   const capability = more.capability ?? "test.echo@1";
   const needs = [{ id: "provider", capability }];
@@ -49,7 +57,9 @@ test("a call carries the consumer's key and a number of its own, whatever the pa
     contexts.push(context);
     return success(payload);
   });
-  expect(await handle.invoke("echo", { callerInstance: "admin" })).toEqual(success({ callerInstance: "admin" }));
+  expect(await handle.invoke("echo", { callerInstance: "admin" })).toEqual(
+    success({ callerInstance: "admin" }),
+  );
   await handle.invoke("echo", {});
   expect(contexts).toEqual([
     { requestId: "1", callerInstance: "consumer", cancelled: false },
@@ -84,7 +94,9 @@ test("a provider that only knows that it was aborted does not hide the deadline"
   const { host, handle } = await setup(answer);
   const outcome = handle.invoke("echo", {}, { timeoutMs: 1 });
   const { signal } = await entered;
-  signal?.addEventListener("abort", () => reply({ kind: "runtime", failure: { kind: "cancelled", detail: "" } }));
+  signal?.addEventListener("abort", () =>
+    reply({ kind: "runtime", failure: { kind: "cancelled", detail: "" } }),
+  );
   expect(await outcome).toEqual(failed("deadline_exceeded"));
   await host.stop();
 });
@@ -127,25 +139,111 @@ test("a time-out that is no number is refused before the provider", async () => 
   await host.stop();
 });
 
-test("a provider that is not prepared is unavailable, and one that is deactivated admits nothing", async () => {
-  const outcomes: ProviderDispatchOutcome[] = [];
-  let early: Promise<void> | undefined;
-  let kept: CapabilityHandle | undefined;
-  const many = { id: "later", cardinality: "many" } as const;
-  const { host, handle } = await setup(async () => success("ready"), {
-    consumer: { provides: { "test.echo@1": "1.0.0" }, needs: ["provider"] },
-    provider: {
-      needs: [many],
-      async deactivate() {
-        outcomes.push((await kept?.invoke("echo", {})) as ProviderDispatchOutcome);
+test("a provider whose prepare has not ended is unavailable", async () => {
+  const descriptor = testPlugin().capabilities[0] as CapabilityDescriptor;
+  const endpoint = { descriptor, invokeRequest: () => Promise.reject(new Error("entered")) };
+  const member = (key: string): Member => ({ key, instance: { endpoints: [endpoint] }, phase: "unprepared" });
+  const admission = {
+    closing: false,
+    closeFirst: new Set<string>(),
+    waits: new Set<AbortController>(),
+    calls: 0,
+  };
+  const link = { admission, consumer: member("a"), provider: member("b"), endpoint, outside: false };
+  expect(await openHandle(link).invoke("echo", {})).toEqual(failed("unavailable"));
+});
+
+test("an instance's own calls go out until its deactivate has ended, and calls from outside until stop begins", async () => {
+  const outcomes: unknown[] = [];
+  let own: CapabilityHandle | undefined;
+  const { host, handle } = await setup(async () => success("still here"), {
+    consumer: {
+      async deactivate(context: LifecycleContext) {
+        own = context.handle("provider");
+        outcomes.push(await own?.invoke("echo", {}), await handle.invoke("echo", {}));
       },
     },
-    host: {},
-  }).catch((error: unknown) => Promise.reject(error));
-  void early;
-  kept = handle;
-  expect(await handle.invoke("echo", {})).toEqual(success("ready"));
+    provider: {
+      async deactivate() {
+        outcomes.push(await own?.invoke("echo", {}));
+      },
+    },
+  });
+  await host.stop();
+  expect(outcomes).toEqual([success("still here"), failed("admission_closed"), failed("admission_closed")]);
+});
+
+test("a stopping host admits no new claim while completes still go through", async () => {
+  const outcomes: unknown[] = [];
+  const { host } = await setup(async (operation) => success(operation), {
+    capability: "lenso.jobs@1",
+    consumer: {
+      async deactivate(context) {
+        const jobs = context.handle("provider");
+        outcomes.push(await jobs?.invoke("claim", {}), await jobs?.invoke("complete", {}));
+      },
+    },
+  });
+  await host.stop();
+  expect(outcomes).toEqual([failed("admission_closed"), success("complete")]);
+});
+
+test("closeFirst replaces what a stopping host closes for everybody", async () => {
+  const outcomes: unknown[] = [];
+  const { host } = await setup(async (operation) => success(operation), {
+    consumer: {
+      async deactivate(context) {
+        outcomes.push(await context.handle("provider")?.invoke("echo", {}));
+      },
+    },
+    host: { closeFirst: ["test.echo@1/echo"] },
+  });
   await host.stop();
   expect(outcomes).toEqual([failed("admission_closed")]);
-  expect(await handle.invoke("echo", {})).toEqual(failed("admission_closed"));
+});
+
+test("a wait that is pending when the host stops answers null before anything is deactivated", async () => {
+  const { answer, entered } = held();
+  const events: string[] = [];
+  let pending: Promise<unknown> | undefined;
+  const { host, handle } = await setup(answer, {
+    capability: "lenso.jobs-signals@1",
+    consumer: {
+      async activate(context) {
+        pending = context.handle("provider")?.invoke("wait", {}, { timeoutMs: 60_000 });
+      },
+      async deactivate() {
+        events.push(JSON.stringify(await pending));
+      },
+    },
+    provider: { deactivate: async () => void events.push("provider deactivated") },
+  });
+  await entered;
+  await host.stop();
+  expect(events).toEqual(['{"kind":"success","value":{"queue":null}}', "provider deactivated"]);
+  expect((await entered).signal?.aborted).toBe(true);
+  expect(await handle.invoke("wait", {})).toEqual(failed("admission_closed"));
+});
+
+test("a wait whose provider answers the abort of the stop with cancelled is null all the same", async () => {
+  const { answer, entered, reply } = held();
+  const { host, handle } = await setup(answer, { capability: "lenso.jobs-signals@1" });
+  const pending = handle.invoke("wait", {});
+  const { signal } = await entered;
+  signal?.addEventListener("abort", () =>
+    reply({ kind: "runtime", failure: { kind: "cancelled", detail: "" } }),
+  );
+  await host.stop();
+  expect(await pending).toEqual(success({ queue: null }));
+});
+
+test("a wait that its caller gives up is cancelled", async () => {
+  const { answer, entered } = held();
+  const { host, handle } = await setup(answer, { capability: "lenso.jobs-signals@1" });
+  const caller = new AbortController();
+  const pending = handle.invoke("wait", {}, { signal: caller.signal });
+  await entered;
+  caller.abort();
+  expect(await pending).toEqual(failed("cancelled"));
+  await host.stop();
 });

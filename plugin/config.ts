@@ -2,6 +2,9 @@ import * as v from "valibot";
 import { isSecretReference, RuntimeFailureError } from "../capability/index.ts";
 import { isName } from "./operations/names.ts";
 
+/** The JSON Schema of a check that is code, for `config.schema.json`. */
+const published = <T>(jsonSchema: object): v.MetadataAction<T, { jsonSchema: object }> => v.metadata({ jsonSchema });
+
 const integer = (minimum: number, maximum: number) =>
   v.pipe(
     v.number(`expected an integer ${minimum}..${maximum}`),
@@ -9,7 +12,7 @@ const integer = (minimum: number, maximum: number) =>
       (value) => Number.isInteger(value) && value >= minimum && value <= maximum,
       `expected an integer ${minimum}..${maximum}`,
     ),
-    v.metadata({ jsonSchema: { type: "integer", minimum, maximum } }),
+    published({ type: "integer", minimum: minimum, maximum: maximum }),
   );
 
 const names = (max: number, atLeastOne: boolean) => {
@@ -20,13 +23,11 @@ const names = (max: number, atLeastOne: boolean) => {
     v.check((list) => new Set(list).size === list.length, expected),
     v.checkItems((name) => isName(name, max), expected),
     v.readonly(),
-    v.metadata({
-      jsonSchema: {
-        type: "array",
-        ...(atLeastOne ? { minItems: 1 } : {}),
-        uniqueItems: true,
-        items: { type: "string", minLength: 1, maxLength: max, pattern: "^[A-Za-z0-9._:/-]+$" },
-      },
+    published({
+      type: "array",
+      ...(atLeastOne ? { minItems: 1 } : {}),
+      uniqueItems: true,
+      items: { type: "string", minLength: 1, maxLength: max, pattern: "^[A-Za-z0-9._:/-]+$" },
     }),
   );
 };
@@ -37,42 +38,53 @@ const referencePattern =
 const expectedSchema = `expected ${schemaPattern}`;
 const expectedReference =
   "expected a secret reference, 1..256 of letters, digits and . _ - / without empty, . or .. segments";
-const expectedDriver = 'expected "bun" or "pg"';
+
+/** The validated, frozen configuration of one Jobs Instance. */
+export interface JobsConfig {
+  /** PostgreSQL schema that this Instance alone owns. Renaming it later is a data move, not a configuration change. */
+  readonly schema: string;
+  /** Where the bound Secrets capability finds the database URL. The URL itself never appears in a configuration. */
+  readonly database_url_secret: string;
+  /** How long a claim or renewal holds, in seconds, 1..3600. Too low repeats work after every hiccup; too high delays recovery of a dead worker's job. */
+  readonly lease_seconds: number;
+  /** Delay before the second attempt, in seconds; each further one doubles it. */
+  readonly retry_base_seconds: number;
+  /** Longest delay between two attempts, in seconds, at most 86 400. */
+  readonly retry_max_seconds: number;
+  /** The queues of this Instance. A queue that is not listed never reaches the database. */
+  readonly queues: readonly string[];
+  /** Keys of the Instances that may enqueue. */
+  readonly producer_instances: readonly string[];
+  /** Keys of the Instances that may claim, renew, complete and fail. */
+  readonly worker_instances: readonly string[];
+  /** Keys of the Instances that may only inspect. Default none. */
+  readonly observer_instances: readonly string[];
+  /** PostgreSQL client: Bun's own, or the npm package `pg`, which also runs under Node. Default: `bun` under Bun, otherwise `pg`. */
+  readonly driver?: "bun" | "pg";
+  /** True behind a pooler in transaction mode (PgBouncer): no start-up settings and no prepared statements; the role must carry the settings. Default false. */
+  readonly transaction_pooler: boolean;
+}
 
 const fields = {
-  /** PostgreSQL schema that this Instance alone owns. Renaming it later is a data move, not a configuration change. */
-  schema: v.pipe(
-    v.string(expectedSchema),
-    v.regex(new RegExp(schemaPattern), expectedSchema),
-    v.metadata({ jsonSchema: { type: "string", pattern: schemaPattern } }),
-  ),
-  /** Where the bound Secrets capability finds the database URL. The URL itself never appears in a configuration. */
+  schema: v.pipe(v.string(expectedSchema), v.regex(new RegExp(schemaPattern), expectedSchema)),
   database_url_secret: v.pipe(
     v.string(expectedReference),
     v.check(isSecretReference, expectedReference),
-    v.metadata({ jsonSchema: { type: "string", minLength: 1, maxLength: 256, pattern: referencePattern } }),
+    published({ type: "string", minLength: 1, maxLength: 256, pattern: referencePattern }),
   ),
-  /** How long a claim or renewal holds, in seconds. Too low repeats work after every hiccup; too high delays recovery of a dead worker's job. */
   lease_seconds: integer(1, 3600),
-  /** Delay before the second attempt, in seconds; each further one doubles it. */
   retry_base_seconds: integer(1, 86_400),
-  /** Longest delay between two attempts, in seconds. */
   retry_max_seconds: integer(1, 86_400),
-  /** The queues of this Instance. A queue that is not listed never reaches the database. */
   queues: names(128, true),
-  /** Keys of the Instances that may enqueue. */
   producer_instances: names(256, true),
-  /** Keys of the Instances that may claim, renew, complete and fail. */
   worker_instances: names(256, true),
-  /** Keys of the Instances that may only inspect. */
   observer_instances: v.optional(names(256, false), () => []),
-  /** PostgreSQL client: Bun's own, or the npm package `pg`, which also runs under Node. Default: `bun` under Bun, otherwise `pg`. */
-  driver: v.exactOptional(v.picklist(["bun", "pg"], expectedDriver)),
-  /** True behind a pooler in transaction mode (PgBouncer): no start-up settings, no prepared statements; the role must carry the settings. Default false. */
+  driver: v.exactOptional(v.picklist(["bun", "pg"], 'expected "bun" or "pg"')),
   transaction_pooler: v.optional(v.boolean("expected true or false"), false),
 };
 
-const JobsConfigSchema = v.pipe(
+/** The valibot schema behind {@link parseJobsConfig}, from which `config.schema.json` is generated. */
+export const jobsConfigSchema: v.GenericSchema<unknown, JobsConfig> = v.pipe(
   v.strictObject(fields),
   v.check(
     (config) => config.retry_max_seconds >= config.retry_base_seconds,
@@ -80,19 +92,13 @@ const JobsConfigSchema = v.pipe(
   ),
 );
 
-/** The validated, frozen configuration of one Jobs Instance. */
-export type JobsConfig = Readonly<v.InferOutput<typeof JobsConfigSchema>>;
-
-/** The valibot schema behind {@link parseJobsConfig}, from which `config.schema.json` is generated. */
-export const jobsConfigSchema: v.GenericSchema<unknown, JobsConfig> = JobsConfigSchema;
-
 /**
  * Checks an Instance's configuration.
  *
  * @throws RuntimeFailureError `invalid_resolved_plan`, naming the key, what was expected and what arrived.
  */
 export function parseJobsConfig(configuration: unknown): JobsConfig {
-  const parsed = v.safeParse(JobsConfigSchema, configuration);
+  const parsed = v.safeParse(jobsConfigSchema, configuration);
   if (!parsed.success) {
     const problems = [...new Set(parsed.issues.map(describe))].join("; ");
     throw new RuntimeFailureError("invalid_resolved_plan", `configuration of the Jobs Instance: ${problems}`);

@@ -20,7 +20,8 @@ export interface TestPluginOptions extends Pick<PluginInstance, "prepare" | "act
 
 export function testPlugin(options: TestPluginOptions = {}): PluginFactory {
   const { prepare, activate, deactivate } = options;
-  const answer = options.answer ?? (async (_operation, _context, payload) => ({ kind: "success", value: payload }));
+  const answer =
+    options.answer ?? (async (_operation, _context, payload) => ({ kind: "success", value: payload }));
   const capabilities = Object.entries(options.provides ?? { "test.echo@1": "1.0.0" }).map(descriptor);
   return {
     packageId: "test.plugin",
@@ -48,7 +49,11 @@ export function tracedPlugin(events: string[], options: TestPluginOptions = {}):
       await options[step]?.(context);
     };
   };
-  const steps = { prepare: traced("prepare"), activate: traced("activate"), deactivate: traced("deactivate") };
+  const steps = {
+    prepare: traced("prepare"),
+    activate: traced("activate"),
+    deactivate: traced("deactivate"),
+  };
   return testPlugin({ ...options, ...(steps as TestPluginOptions) });
 }
 
@@ -59,5 +64,11 @@ function requirement(need: string | (Partial<Requirement> & { readonly id: strin
 }
 
 function descriptor([capability_id, descriptor_version]: [string, string]): CapabilityDescriptor {
-  return { capability_id, descriptor_version, operations: ["echo"], stream_operations: [], event_operations: [] };
+  return {
+    capability_id,
+    descriptor_version,
+    operations: ["echo"],
+    stream_operations: [],
+    event_operations: [],
+  };
 }

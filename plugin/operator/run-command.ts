@@ -47,7 +47,7 @@ export async function runCommand<Command extends OperatorCommand, T>(
     return await tryRepeatedly(driver, options.schema, run);
   } catch (error) {
     const { code, message, next } = error instanceof Refused ? error : explainFailure(error);
-    return { ok: false, command: run.command, schema: options.schema, code, message, next };
+    return { ok: false, command: run.command, schema: shown(options.schema), code, message, next };
   } finally {
     await driver?.close(1000);
   }
@@ -102,12 +102,9 @@ function mayPass(error: unknown): boolean {
 
 function refuseBadInput(options: OperatorOptions): void {
   if (!isSchemaName(options.schema)) {
-    const got = /^[\w-]{1,63}$/.test(options.schema)
-      ? `"${options.schema}"`
-      : `${options.schema.length} other characters`;
     throw new Refused(
       "invalid_input",
-      `schema: expected a-z, 0-9 and _, at most 63, a letter first, and not public, information_schema or pg_…; got ${got}`,
+      `schema: expected a-z, 0-9 and _, at most 63, a letter first, and not public, information_schema or pg_…; got ${shown(options.schema)}`,
     );
   }
   if (!isDatabaseUrl(options.databaseUrl)) {
@@ -116,4 +113,9 @@ function refuseBadInput(options: OperatorOptions): void {
       `database URL: expected ${expectedDatabaseUrl}; got something else, which is not shown`,
     );
   }
+}
+
+/** What came in a schema's place and is not even like a name may be a secret, so it is only counted. */
+function shown(schema: string): string {
+  return /^[\w-]{1,63}$/.test(schema) ? schema : `(${schema.length} characters)`;
 }

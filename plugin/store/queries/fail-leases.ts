@@ -3,7 +3,7 @@ import type { Database } from "../database.ts";
 import type { Row } from "../drivers/driver.ts";
 import type { Failure, LeaseProof } from "../job-store.ts";
 import type { SqlContext } from "../sql-context.ts";
-import { leaseArguments, leaseProofs, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
+import { leaseArguments, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
 
 export interface FailedAttempt {
   readonly lease: LeaseProof;
