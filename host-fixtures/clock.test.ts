@@ -14,9 +14,9 @@ test("a test clock refuses a start that is no instant, and a step that is not fo
   expect(() => createTestClock("yesterday")).toThrow(
     'expected an instant such as 2026-01-01T00:00:00.000000Z, got "yesterday"',
   );
-  const { advance } = createTestClock();
+  const clock = createTestClock();
   for (const step of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
-    expect(advance(step)).rejects.toThrow(`a clock advances by 0 or more milliseconds, got ${step}`);
+    expect(clock.advance(step)).rejects.toThrow(`a clock advances by 0 or more milliseconds, got ${step}`);
   }
 });
 

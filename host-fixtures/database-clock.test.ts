@@ -1,7 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { testDatabase } from "../tests/support/test-database.ts";
+import { testServer } from "../tests/support/test-server.ts";
 import { databaseClock, databaseClockExpression, installDatabaseClock } from "./database-clock.ts";
+
+await testServer(); // may have to start one, which takes longer than a test may
 
 const template = { template: "database_clock", prepare: installDatabaseClock };
 const closing: { close(): Promise<void> }[] = [];
@@ -62,11 +65,12 @@ test("a statement that waits for a row sees an advance that was committed meanwh
      select ${databaseClockExpression} > '${before}'::timestamptz as moved from locked`,
   );
   const answer = waiting.execute();
-  for (let looks = 0; looks < 500 && !(await someoneWaits(blocker)); looks += 1);
-  expect(await someoneWaits(blocker)).toBe(true);
+  let waits = false;
+  for (let looks = 0; looks < 1000 && !waits; looks += 1) waits = await someoneWaits(blocker);
+  expect(waits).toBe(true);
   await clock.advance(1000);
   await blocker`commit`;
-  blocker.release();
+  await blocker.release();
 
   expect(await answer).toEqual([{ moved: true }]);
 });
@@ -82,7 +86,7 @@ test("a role without any grant of its own may read the clock and may not move it
     expect(reader`update lenso_test_clock.setting set ahead = '1 day'`).rejects.toThrow("permission denied");
   } finally {
     await reader`reset role`;
-    reader.release();
+    await reader.release();
     await sql.unsafe(`drop role ${role}`).simple();
   }
 });

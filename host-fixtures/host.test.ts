@@ -20,7 +20,7 @@ function chained(events: string[], steps: Readonly<Record<string, TestPluginOpti
   };
 }
 
-const rejecting = (error: unknown) => () => Promise.reject(error);
+const rejecting = (error: Error) => () => Promise.reject(error);
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,
@@ -32,9 +32,15 @@ test("all instances are prepared, then activated, providers first, and deactivat
   const host = await startHost(chained(events));
   await host.stop();
   expect(events).toEqual([
-    ...["prepare base", "prepare middle", "prepare app"],
-    ...["activate base", "activate middle", "activate app"],
-    ...["deactivate app", "deactivate middle", "deactivate base"],
+    "prepare base",
+    "prepare middle",
+    "prepare app",
+    "activate base",
+    "activate middle",
+    "activate app",
+    "deactivate app",
+    "deactivate middle",
+    "deactivate base",
   ]);
 });
 

@@ -11,7 +11,10 @@ export function generateSchemas(): ReadonlyMap<string, string> {
     const folder = `capability/schemas/${id.replace("@", ".v")}`;
     for (const [operation, { request, response, errors }] of Object.entries(capability.operations)) {
       documents.set(`${folder}/${operation}.request.json`, document(`${id} ${operation} request`, request));
-      documents.set(`${folder}/${operation}.response.json`, document(`${id} ${operation} response`, response));
+      documents.set(
+        `${folder}/${operation}.response.json`,
+        document(`${id} ${operation} response`, response),
+      );
       documents.set(`${folder}/${operation}.error.json`, errorDocument(`${id} ${operation} error`, errors));
     }
   }

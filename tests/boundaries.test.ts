@@ -32,6 +32,7 @@ test.each([
   ["tests/support/mail.ts", `import { main } from "../../examples/email/main.ts";`],
   ["job-provider/provider.ts", `import { PgBoss } from "pg-boss";`],
   ["plugin/config.ts", `export { setup } from "./setup.test.ts";`],
+  ["plugin/config.ts", `export { setup } from "./testing/setup.ts";`],
 ])("a planted violation is found: %s with %s", (path, source) => {
   expect(forbiddenImports(new Map([[path, source]]))).not.toEqual([]);
 });

@@ -47,7 +47,7 @@ const rules: readonly Rule[] = [
     because: "the fixtures import the plugin and the contracts",
   },
   { from: /^(?!examples\/)/, never: /^examples\//, because: "nothing imports an example" },
-  { from: /^(?!tests\/)/, never: /^tests\/|\.test\.ts$/, because: "only tests import tests" },
+  { from: /^(?!tests\/)/, never: /^tests\/|\/testing\/|\.test\.ts$/, because: "only tests import tests" },
   { from: /^(?!scripts\/|tests\/)/, never: /^scripts\//, because: "the gate is not part of the package" },
   {
     from: /^(?!host-fixtures\/postgres\/server-binaries\.ts)/,
@@ -61,8 +61,8 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** A test imports whatever it exercises: no rule holds for it. */
-const isTest = (path: string): boolean => path.endsWith(".test.ts");
+/** A test, or a `testing/` folder that only tests import, takes whatever it exercises: no rule holds for it. */
+const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.includes("/testing/");
 
 /** Each forbidden import as "FILE imports TARGET: REASON". `sources` maps a path from the root to its text. */
 export function forbiddenImports(sources: ReadonlyMap<string, string>): string[] {

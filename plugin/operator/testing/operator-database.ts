@@ -8,11 +8,15 @@ export interface OperatorDatabase {
   /** A superuser's URL. */
   readonly url: string;
   /** One statement as the superuser, or as the role of another URL of this database. */
-  query(text: string, url?: string): Promise<Record<string, unknown>[]>;
+  readonly query: (text: string, url?: string) => Promise<Record<string, unknown>[]>;
   /** A fresh login role that may nothing, dropped after the file. Its name needs quoting. */
-  createRole(): Promise<{ readonly name: string; readonly quoted: string; readonly url: string }>;
+  readonly createRole: () => Promise<{
+    readonly name: string;
+    readonly quoted: string;
+    readonly url: string;
+  }>;
   /** Everything that makes a schema what it is, as comparable lines. */
-  dump(schema: string): Promise<string[]>;
+  readonly dump: (schema: string) => Promise<string[]>;
 }
 
 /** A fresh and empty database with what the operator's tests look at it through. */

@@ -23,10 +23,17 @@ export async function openBunDriver(options: DriverOptions): Promise<Driver> {
   return {
     query: (text, values) => run(sql, text, values),
     async transaction(work) {
+      let ownError: { readonly error: unknown } | undefined;
       try {
-        return (await sql.begin((session) => work(sessionOf(session)))) as Awaited<ReturnType<typeof work>>;
+        return (await sql.begin((session) =>
+          work(sessionOf(session)).catch((error: unknown) => {
+            ownError = { error };
+            throw error;
+          }),
+        )) as Awaited<ReturnType<typeof work>>;
       } catch (error) {
-        throw translate(error);
+        // What `work` rejected with is its caller's, even when it has a `code` that looks like a client's.
+        throw ownError?.error === error ? error : translate(error);
       }
     },
     async close(timeoutMs) {

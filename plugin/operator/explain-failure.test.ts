@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import { createServer } from "node:net";
+import { check, setup } from "./index.ts";
+import { operatorDatabase } from "./testing/operator-database.ts";
+
+describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
+  async function given() {
+    const database = await operatorDatabase();
+    return { ...database, options: { databaseUrl: database.url, schema: "jobs", driver } };
+  }
+
+  test("no report shows a secret: wrong password, wrong database, nobody listening, nobody answering, malformed", async () => {
+    const canary = ["CANARY", "s3cret"].join("-");
+    const { options } = await given();
+    const good = new URL(options.databaseUrl);
+    const wrong = (change: (url: URL) => void) => {
+      const url = new URL(good);
+      url.password = canary;
+      change(url);
+      return url.href;
+    };
+    const urls: [string, string][] = [
+      [wrong((url) => void (url.username = canary)), "permission_denied"],
+      [wrong((url) => void (url.port = "1")), "database_unavailable"],
+      [wrong((url) => void (url.hostname = "nowhere.invalid")), "database_unavailable"],
+      [good.href.replace(good.pathname, `/${canary}`), "database_unavailable"],
+      ...[
+        canary,
+        `postgres://u:${canary}`,
+        `postgres://u:${canary}@/d`,
+        `mysql://u:${canary}@h/d`,
+        `postgres://u:${canary}%zz@h/d`,
+        `postgres://u:${canary}#@h:5432/d`,
+        `postgres://u:${canary}@h:99999/d`,
+        `host=h password=${canary}`,
+        `postgres://u:${canary}@h1,h2/d`,
+        ` ${canary}`,
+        "",
+      ].map((url): [string, string] => [url, "invalid_input"]),
+    ];
+    for (const [databaseUrl, code] of urls) {
+      for (const command of [setup, check]) {
+        const report = await command({ ...options, databaseUrl });
+        expect({ code: report.code, printed: Bun.inspect(report).includes(canary) }).toEqual({
+          code,
+          printed: false,
+        });
+      }
+    }
+  }, 60_000);
+
+  test("a server that never answers is given up", async () => {
+    const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const { port } = silent.address() as { port: number };
+    const report = await check({ databaseUrl: `postgres://u:p@127.0.0.1:${port}/d`, schema: "jobs", driver });
+    silent.close();
+    expect(report).toMatchObject({ ok: false, code: "database_unavailable" });
+  }, 20_000);
+
+  test("a database in another encoding is refused", async () => {
+    const { options, query } = await given();
+    const name = `latin_${Math.random().toString(36).slice(2)}`;
+    await query(`create database "${name}" encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
+    try {
+      const url = new URL(options.databaseUrl);
+      url.pathname = `/${name}`;
+      expect(await setup({ ...options, databaseUrl: url.href })).toMatchObject({
+        ok: false,
+        code: "unsupported_database",
+      });
+    } finally {
+      await query(`drop database "${name}" with (force)`);
+    }
+  });
+});
