@@ -80,7 +80,9 @@ function describeIssue(issue: v.BaseIssue<unknown>): string {
   if (issue.type === "strict_object" && issue.expected === "never") return `unknown key "${path}"`;
   if (issue.type === "strict_object" && path !== "") return `missing key "${path}"`;
   const expected = issue.expected ?? "a JSON object";
-  return path === "" ? `expected an object, got ${arrived}` : `key "${path}" must be ${expected}, got ${arrived}`;
+  return path === ""
+    ? `expected an object, got ${arrived}`
+    : `key "${path}" must be ${expected}, got ${arrived}`;
 }
 
 /** Text of the caller's, fit for a message: short, and without control characters. */

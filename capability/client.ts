@@ -54,7 +54,8 @@ export function createClient<Operations extends Record<string, AnyOperation>>(
   handle: CapabilityHandle | undefined,
 ): ClientOf<Operations> {
   const id = capability.descriptor.capability_id;
-  if (handle === undefined) throw new TypeError(`no handle for ${id}: the requirement is not bound to a provider`);
+  if (handle === undefined)
+    throw new TypeError(`no handle for ${id}: the requirement is not bound to a provider`);
   const calls = Object.entries(capability.operations).map(([operation, definition]) => [
     operation,
     (request: unknown, options?: InvokeOptions) => call(handle, operation, definition, request, options),
@@ -87,7 +88,9 @@ async function call(
 /** A known code as itself; an unknown one as `{ code, payload? }`, so that a newer provider does not break this client. */
 function domainError(operation: string, definition: AnyOperation, value: unknown): CallResult<never, string> {
   const { code, payload } =
-    typeof value === "object" && value !== null ? (value as { code?: unknown; payload?: unknown }) : { code: value };
+    typeof value === "object" && value !== null
+      ? (value as { code?: unknown; payload?: unknown })
+      : { code: value };
   if (typeof code !== "string") {
     return failure("protocol_violation", `${operation} was refused without a code`);
   }

@@ -12,7 +12,7 @@ export interface OperationDefinition<Request, Response, Code extends string> {
   readonly hideResponse?: (response: Response & object) => unknown;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the operations of a capability differ in their types by design
+// oxlint-disable-next-line typescript/no-explicit-any -- the operations of a capability differ in their types by design
 export type AnyOperation = OperationDefinition<any, any, any>;
 
 /** A capability as this package describes it: the descriptor that hosts see, and the schemas behind it. */

@@ -4,7 +4,9 @@ const pattern = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)
 export function parseDuration(text: string): number | undefined {
   const match = pattern.exec(text);
   if (match === null || text.endsWith("P") || text.endsWith("T")) return undefined;
-  const [days, hours, minutes, seconds] = match.slice(1).map((part) => Number((part ?? "0").replace(",", ".")));
+  const [days, hours, minutes, seconds] = match
+    .slice(1)
+    .map((part) => Number((part ?? "0").replace(",", ".")));
   return (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60_000 + (seconds ?? 0) * 1000;
 }
 

@@ -73,11 +73,7 @@ export interface PluginFactory {
   readonly capabilities: readonly CapabilityDescriptor[];
   readonly configurationSchema?: JsonSchema;
   /** @throws RuntimeFailureError `invalid_resolved_plan` when the configuration does not fit. */
-  instantiate(input: {
-    instanceKey: string;
-    configuration: unknown;
-    entrypoint?: string;
-  }): PluginInstance;
+  instantiate(input: { instanceKey: string; configuration: unknown; entrypoint?: string }): PluginInstance;
 }
 
 /** One keyed Instance of a plugin. */

@@ -181,7 +181,10 @@ const fail: OperationDefinition<
     failure_code: described(v.string(), "1..128 of A-Z a-z 0-9 . _ - : /"),
     retryable: v.boolean(),
   }),
-  response: v.strictObject({ status: v.picklist(["queued", "failed"]), available_at: v.nullable(v.string()) }),
+  response: v.strictObject({
+    status: v.picklist(["queued", "failed"]),
+    available_at: v.nullable(v.string()),
+  }),
   errors: ["unauthorized", "invalid_lease", "invalid_failure"],
   hideRequest: (request) => hideSecrets(request, printedLease),
 };

@@ -13,7 +13,9 @@ export function hideSecrets<T extends object>(value: T, printedForm: (this: T) =
 }
 
 /** A printed form for {@link hideSecrets} that replaces the named fields and shows the others. */
-export function withoutFields<T extends object>(...fields: readonly (keyof T & string)[]): (this: T) => object {
+export function withoutFields<T extends object>(
+  ...fields: readonly (keyof T & string)[]
+): (this: T) => object {
   return function printed(this: T): object {
     const shown = { ...this } as Record<string, unknown>;
     for (const field of fields) if (field in shown) shown[field] = redacted;

@@ -13,3 +13,4 @@ export type { MemoryJobStore } from "./memory-job-store.ts";
 export { createMemoryJobs, type MemoryJobs, type MemoryJobsOptions } from "./memory-jobs.ts";
 export { secretsFromEnvironment, secretsFromMap } from "./secrets.ts";
 export { type PostgresServer, type StartPostgresOptions, startPostgres } from "./start-postgres.ts";
+export { createTestJobsPlugin, type TestJobsPlugin } from "./test-jobs-plugin.ts";

@@ -10,8 +10,8 @@ import {
   secretsCapability,
 } from "../capability/index.ts";
 import { accessOf } from "./access.ts";
-import { type JobsConfig, parseJobsConfig } from "./config.ts";
 import configurationSchema from "./config.schema.json" with { type: "json" };
+import { type JobsConfig, parseJobsConfig } from "./config.ts";
 import { jobsEndpoint } from "./endpoint.ts";
 import { JobsInstance } from "./jobs-instance.ts";
 import { packageVersion } from "./package-version.ts";
@@ -33,7 +33,11 @@ export interface JobsPluginInstance {
 
 /** What the Lenso Bun SDK's `definePlugin` takes. The SDK is no dependency: its shapes are enough. */
 export interface JobsBunPlugin {
-  readonly metadata: { readonly pluginId: string; readonly rootSlot: string; readonly releaseVersion: string };
+  readonly metadata: {
+    readonly pluginId: string;
+    readonly rootSlot: string;
+    readonly releaseVersion: string;
+  };
   readonly provides: readonly [
     {
       readonly kind: "lenso.capability";
@@ -45,11 +49,18 @@ export interface JobsBunPlugin {
     readonly secrets: {
       readonly kind: "lenso.dependency";
       readonly id: string;
-      readonly contract: { readonly descriptor: CapabilityDescriptor; createClient(invoke: SdkInvoke): CapabilityHandle };
+      readonly contract: {
+        readonly descriptor: CapabilityDescriptor;
+        createClient(invoke: SdkInvoke): CapabilityHandle;
+      };
       readonly cardinality: "one";
     };
   };
-  readonly config: { readonly kind: "lenso.config"; readonly schema: JsonSchema; parse(input: unknown): JobsConfig };
+  readonly config: {
+    readonly kind: "lenso.config";
+    readonly schema: JsonSchema;
+    parse(input: unknown): JobsConfig;
+  };
   create(
     inputs: { readonly config: JobsConfig; readonly dependencies: { readonly secrets: CapabilityHandle } },
     lifecycle: SdkLifecycle,

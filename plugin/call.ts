@@ -20,7 +20,8 @@ export function openCall(context: InvocationContext): Call {
     return endedCall(caller, new RuntimeFailureError("protocol_violation", detail));
   }
   if (left !== undefined && left <= 0) return endedCall(caller, deadlineExceeded());
-  if (left === undefined && context.signal === undefined) return { caller, over: undefined, onOver: () => noop };
+  if (left === undefined && context.signal === undefined)
+    return { caller, over: undefined, onOver: () => noop };
   return new WatchedCall(caller, context.signal, left);
 }
 
@@ -53,7 +54,10 @@ class WatchedCall implements Call {
     };
     const arm = (): void => {
       const left = this.#endsAt - performance.now();
-      timer = setTimeout(left > longestTimerMs ? arm : () => end(deadlineExceeded()), Math.min(left, longestTimerMs));
+      timer = setTimeout(
+        left > longestTimerMs ? arm : () => end(deadlineExceeded()),
+        Math.min(left, longestTimerMs),
+      );
     };
     if (this.#endsAt !== Number.POSITIVE_INFINITY) arm();
     this.#signal?.addEventListener("abort", onAbort, { once: true });

@@ -3,7 +3,8 @@ import { isSecretReference, RuntimeFailureError } from "../capability/index.ts";
 import { isName } from "./operations/names.ts";
 
 /** The JSON Schema of a check that is code, for `config.schema.json`. */
-const published = <T>(jsonSchema: object): v.MetadataAction<T, { jsonSchema: object }> => v.metadata({ jsonSchema });
+const published = <T>(jsonSchema: object): v.MetadataAction<T, { jsonSchema: object }> =>
+  v.metadata({ jsonSchema });
 
 const integer = (minimum: number, maximum: number) =>
   v.pipe(
@@ -33,8 +34,7 @@ const names = (max: number, atLeastOne: boolean) => {
 };
 
 const schemaPattern = "^(?!pg_|public$|information_schema$)[a-z][a-z0-9_]{0,62}$";
-const referencePattern =
-  "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+)*$";
+const referencePattern = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+)*$";
 const expectedSchema = `expected ${schemaPattern}`;
 const expectedReference =
   "expected a secret reference, 1..256 of letters, digits and . _ - / without empty, . or .. segments";
@@ -128,7 +128,8 @@ function describe(issue: v.BaseIssue<unknown>): string {
 
 /** A reference is no secret, but what somebody put in its place may be one, so a malformed one is not shown. */
 function arrived(key: string, value: unknown): string {
-  if (key === "database_url_secret" && typeof value === "string") return `a malformed text of ${value.length} characters`;
+  if (key === "database_url_secret" && typeof value === "string")
+    return `a malformed text of ${value.length} characters`;
   const text = JSON.stringify(value) ?? typeof value;
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

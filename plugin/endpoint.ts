@@ -39,9 +39,9 @@ type Operation<Request, Response, Code extends string> = (
 /** Puts the caller's role before anything else, so that who may not call never learns whether its values were valid. */
 function guardWith(access: Access, deps: OperationDeps) {
   return <Request, Response, Code extends string>(
-      name: JobsOperation,
-      operation: Operation<Request, Response, Code>,
-    ) =>
+    name: JobsOperation,
+    operation: Operation<Request, Response, Code>,
+  ) =>
     async (
       context: InvocationContext,
       request: Request,

@@ -30,7 +30,8 @@ export class JobsInstance {
 
   /** @throws RuntimeFailureError `unavailable` before `prepare`, `admission_closed` after `deactivate`. */
   store(): JobStore {
-    if (this.#closed) throw new RuntimeFailureError("admission_closed", `Jobs Instance "${this.#key}" is stopping`);
+    if (this.#closed)
+      throw new RuntimeFailureError("admission_closed", `Jobs Instance "${this.#key}" is stopping`);
     if (this.#store) return this.#store;
     throw new RuntimeFailureError("unavailable", `Jobs Instance "${this.#key}" is not prepared`);
   }
@@ -45,6 +46,11 @@ export class JobsInstance {
       await db.close(0);
       const { kind, detail } = toRuntimeFailure(error);
       throw new RuntimeFailureError(kind, `Jobs Instance "${this.#key}": ${detail}`);
+    }
+    if (this.#closed) {
+      // Rolled back while it was still connecting.
+      await db.close(0);
+      throw new RuntimeFailureError("admission_closed", `Jobs Instance "${this.#key}" is stopping`);
     }
     const { queues, producer_instances, worker_instances, observer_instances } = this.#config;
     this.#store = new PostgresJobStore(db, {

@@ -1,7 +1,7 @@
 import { jobsCapability, type PluginFactory, secretsCapability } from "../capability/index.ts";
 import { accessOf } from "./access.ts";
-import { parseJobsConfig } from "./config.ts";
 import configurationSchema from "./config.schema.json" with { type: "json" };
+import { parseJobsConfig } from "./config.ts";
 import { jobsEndpoint } from "./endpoint.ts";
 import { type EngineOptions, JobsInstance } from "./jobs-instance.ts";
 import { packageVersion } from "./package-version.ts";
@@ -21,7 +21,10 @@ import { databaseClock } from "./store/sql-context.ts";
  *   bindings: [{ consumer: "jobs", requirement: "secrets", provider: "secrets" }],
  * });
  */
-export const jobsPlugin: PluginFactory = createJobsPlugin({ clock: databaseClock, maintenanceIntervalMs: 5000 });
+export const jobsPlugin: PluginFactory = createJobsPlugin({
+  clock: databaseClock,
+  maintenanceIntervalMs: 5000,
+});
 
 /** The plugin with another engine clock or maintenance rhythm, for tests; `onInstance` hands out what a host does not show. */
 export function createJobsPlugin(
@@ -32,7 +35,12 @@ export function createJobsPlugin(
     packageId: "lenso.jobs",
     packageVersion,
     requirements: [
-      { id: "secrets", capability: secretsCapability.descriptor.capability_id, version: "1.0.0", cardinality: "one" },
+      {
+        id: "secrets",
+        capability: secretsCapability.descriptor.capability_id,
+        version: "1.0.0",
+        cardinality: "one",
+      },
     ],
     capabilities: [jobsCapability.descriptor],
     configurationSchema,

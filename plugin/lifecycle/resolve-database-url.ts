@@ -7,9 +7,16 @@ const resolveTimeoutMs = 10_000;
  *
  * @throws RuntimeFailureError naming the reference, never the value.
  */
-export async function resolveDatabaseUrl(handle: CapabilityHandle | undefined, reference: string, signal?: AbortSignal): Promise<string> {
+export async function resolveDatabaseUrl(
+  handle: CapabilityHandle | undefined,
+  reference: string,
+  signal?: AbortSignal,
+): Promise<string> {
   if (handle === undefined) {
-    throw new RuntimeFailureError("invalid_resolved_plan", "the requirement secrets (lenso.secrets@1) is not bound");
+    throw new RuntimeFailureError(
+      "invalid_resolved_plan",
+      "the requirement secrets (lenso.secrets@1) is not bound",
+    );
   }
   const secrets = createSecretsClient(handle);
   const limit = AbortSignal.timeout(resolveTimeoutMs);

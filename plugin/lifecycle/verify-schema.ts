@@ -3,8 +3,8 @@ import type { JobsConfig } from "../config.ts";
 import type { Database } from "../store/database.ts";
 import { toRuntimeFailure } from "../store/database-failure.ts";
 import { checkInstanceKey, readInstanceKey } from "../store/queries/register-instance.ts";
-import { readSchemaState } from "../store/schema/schema-state.ts";
 import { schemaProblem } from "../store/schema/schema-problem.ts";
+import { readSchemaState } from "../store/schema/schema-state.ts";
 import { engineSettings } from "../store/session-settings.ts";
 import { databaseClock, sqlContext } from "../store/sql-context.ts";
 

@@ -32,7 +32,16 @@ function checkedJob(deps: OperationDeps, producer: string, request: EnqueueReque
   const requestedAt = utcInstant(request.available_at);
   const payload = canonicalPayload(request.payload);
   if (requestedAt === undefined || payload === undefined) return undefined;
-  return { producer, queue, kind, key, payload, requestedAt, maxAttempts, intent: intentOf(queue, kind, payload, requestedAt, maxAttempts) };
+  return {
+    producer,
+    queue,
+    kind,
+    key,
+    payload,
+    requestedAt,
+    maxAttempts,
+    intent: intentOf(queue, kind, payload, requestedAt, maxAttempts),
+  };
 }
 
 function canonicalPayload(payload: unknown): string | undefined {
@@ -46,7 +55,13 @@ function canonicalPayload(payload: unknown): string | undefined {
 }
 
 /** SHA-256 over the canonical JSON of what the producer meant. Frozen: stored digests are compared with new ones for ever. */
-function intentOf(queue: string, kind: string, payload: string, requestedAt: string, maxAttempts: number): string {
+function intentOf(
+  queue: string,
+  kind: string,
+  payload: string,
+  requestedAt: string,
+  maxAttempts: number,
+): string {
   const intent = `{"available_at":"${requestedAt}","kind":"${kind}","max_attempts":${maxAttempts},"payload":${payload},"queue":"${queue}"}`;
   return createHash("sha256").update(intent).digest("hex");
 }

@@ -12,5 +12,7 @@ export async function renew(
   const proof = leaseProof(call, request);
   if (proof === undefined) return refuse("invalid_lease");
   const expiresAt = await deps.store().renew(proof, call);
-  return expiresAt === undefined ? refuse("invalid_lease") : { ok: true, value: { lease_expires_at: expiresAt } };
+  return expiresAt === undefined
+    ? refuse("invalid_lease")
+    : { ok: true, value: { lease_expires_at: expiresAt } };
 }

@@ -1,15 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { SQL } from "bun";
-import { check, setup, upgrade } from "./index.ts";
+import { check, setup } from "./index.ts";
 import { setupWith } from "./setup.ts";
-import { operatorDatabase } from "./testing/operator-database.ts";
+import { type OperatorDatabase, operatorDatabase } from "./testing/operator-database.ts";
 import { migrationsUpTo, withNextMigration } from "./testing/synthetic-migrations.ts";
 import { upgradeWith } from "./upgrade.ts";
 
 describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
+  let shared: Promise<OperatorDatabase> | undefined;
+
+  /** Tests of a file share a database, since making one takes longer than most of them. */
   async function given() {
-    const database = await operatorDatabase();
+    shared ??= operatorDatabase();
+    const database = await shared;
+    await database.empty();
     return { ...database, options: { databaseUrl: database.url, schema: "jobs", driver } };
   }
 
@@ -44,13 +49,13 @@ describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
   test("an upgrade that fails half way leaves the schema as it was", async () => {
     const { options, dump } = await given();
     await setup(options);
-    const before = await dump(schema);
+    const before = await dump("jobs");
     const broken = await withNextMigration("alter table jobs add column half int;\nselect 1 / 0;");
 
     const report = await upgradeWith(broken, options);
 
     expect(report).toMatchObject({ ok: false, code: "database_refused" });
-    expect(await dump(schema)).toEqual(before);
+    expect(await dump("jobs")).toEqual(before);
     expect(await check(options)).toMatchObject({ ok: true, version: 1 });
   });
 

@@ -1,17 +1,21 @@
 import { describe, expect, test } from "bun:test";
-import { SQL } from "bun";
 import { checkWith } from "./check.ts";
 import { fenceWith } from "./fence.ts";
 import { check, fence, plan, setup, upgrade } from "./index.ts";
 import { planWith } from "./plan.ts";
 import { setupWith } from "./setup.ts";
-import { operatorDatabase } from "./testing/operator-database.ts";
+import { type OperatorDatabase, operatorDatabase } from "./testing/operator-database.ts";
 import { migrationsUpTo } from "./testing/synthetic-migrations.ts";
 import { upgradeWith } from "./upgrade.ts";
 
 describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
+  let shared: Promise<OperatorDatabase> | undefined;
+
+  /** Tests of a file share a database, since making one takes longer than most of them. */
   async function given() {
-    const database = await operatorDatabase();
+    shared ??= operatorDatabase();
+    const database = await shared;
+    await database.empty();
     return { ...database, options: { databaseUrl: database.url, schema: "jobs", driver } };
   }
 
@@ -19,12 +23,12 @@ describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
     const { options, dump } = await given();
 
     const first = await setup(options);
-    const made = await dump(schema);
+    const made = await dump("jobs");
     const second = await setup(options);
 
     expect(first).toMatchObject({ ok: true, code: "created", version: 1, runtimeRole: null });
     expect(second).toMatchObject({ ok: true, code: "already_current", version: 1 });
-    expect(await dump(schema)).toEqual(made);
+    expect(await dump("jobs")).toEqual(made);
   });
 
   test("each command in each state succeeds or names what to do", async () => {

@@ -1,14 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { SQL } from "bun";
 import { checkWith } from "./check.ts";
-import { check, fence, setup, upgrade } from "./index.ts";
-import { operatorDatabase } from "./testing/operator-database.ts";
+import { check, fence, setup } from "./index.ts";
+import { type OperatorDatabase, operatorDatabase } from "./testing/operator-database.ts";
 import { migrationsUpTo } from "./testing/synthetic-migrations.ts";
 import { upgradeWith } from "./upgrade.ts";
 
 describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
+  let shared: Promise<OperatorDatabase> | undefined;
+
+  /** Tests of a file share a database, since making one takes longer than most of them. */
   async function given() {
-    const database = await operatorDatabase();
+    shared ??= operatorDatabase();
+    const database = await shared;
+    await database.empty();
     return { ...database, options: { databaseUrl: database.url, schema: "jobs", driver } };
   }
 

@@ -34,7 +34,10 @@ export function claimBatch(sql: SqlContext, waterOf: (queueHash: string) => Queu
       // A job whose caller left before the answer goes back, with its attempt.
       const left = deliver(basket.leases, batch);
       if (left.length > 0) {
-        await undo(db, left.map(({ job, tokenHash }) => ({ row: job.id.row, tokenHash })));
+        await undo(
+          db,
+          left.map(({ job, tokenHash }) => ({ row: job.id.row, tokenHash })),
+        );
         for (const { nextRun } of left) water.ready.lower(nextRun);
       }
     }
@@ -102,7 +105,11 @@ class Basket {
     const rows = await this.#claim(this.#db, { ...this.#claims, from, tokenHashes });
     for (const row of rows) {
       const token = free[row.place - 1] as (typeof free)[number];
-      this.leases.push({ job: leasedJob(row, token.text), tokenHash: token.hash.toString("hex"), nextRun: row.nextRun });
+      this.leases.push({
+        job: leasedJob(row, token.text),
+        tokenHash: token.hash.toString("hex"),
+        nextRun: row.nextRun,
+      });
     }
     return rows.at(-1)?.nextRun;
   }

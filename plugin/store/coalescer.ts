@@ -56,7 +56,8 @@ export class Coalescer<In, Out> {
 
   /** Resolves when nothing waits and nothing is under way. */
   idle(): Promise<void> {
-    if (this.#running === 0 && this.#head === this.#queue.length && !this.#scheduled) return Promise.resolve();
+    if (this.#running === 0 && this.#head === this.#queue.length && !this.#scheduled)
+      return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 

@@ -49,7 +49,11 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   if (/^[0-9A-Z]{5}$/.test(code)) {
     return meaning
       ? { ...meaning, detail: `${meaning.detail} (SQLSTATE ${code})` }
-      : { kind: "plugin_failure", detail: `the database refused a statement (SQLSTATE ${code})`, split: true };
+      : {
+          kind: "plugin_failure",
+          detail: `the database refused a statement (SQLSTATE ${code})`,
+          split: true,
+        };
   }
   return { kind: unavailable, detail: `the database cannot be reached (${code})` };
 }

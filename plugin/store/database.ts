@@ -11,7 +11,9 @@ import { sessionSettings } from "./session-settings.ts";
  */
 export type Lane = "hot" | "lock" | "side";
 
-const lanes: Readonly<Record<Lane, { connections: number; statementTimeoutMs: number; lockTimeoutMs: number }>> = {
+const lanes: Readonly<
+  Record<Lane, { connections: number; statementTimeoutMs: number; lockTimeoutMs: number }>
+> = {
   hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 1000 },
   lock: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 10_000 },
   side: { connections: 2, statementTimeoutMs: 30_000, lockTimeoutMs: 1000 },
@@ -170,7 +172,10 @@ async function openLane(options: DatabaseOptions, url: string, lane: Lane): Prom
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     // What a client says of a malformed URL may quote it.
-    const reason = error instanceof Error && error.message.startsWith('driver "pg"') ? error.message : "the resolved value is not a PostgreSQL URL";
+    const reason =
+      error instanceof Error && error.message.startsWith('driver "pg"')
+        ? error.message
+        : "the resolved value is not a PostgreSQL URL";
     throw new RuntimeFailureError("invalid_resolved_plan", reason);
   }
 }

@@ -32,7 +32,8 @@ export function enqueueBatch(sql: SqlContext): EnqueueBatch {
       if (!databaseFailure(error).split) throw error;
       // One call that the database refuses, or whose key somebody holds uncommitted, must not fail its neighbours.
       for (const call of batch) {
-        if (call.open) await settle(db, "lock", [call]).catch((alone: unknown) => call.fail(toRuntimeFailure(alone)));
+        if (call.open)
+          await settle(db, "lock", [call]).catch((alone: unknown) => call.fail(toRuntimeFailure(alone)));
       }
     }
   };
@@ -66,7 +67,13 @@ async function settleRound(
   const firsts = groups.map((group) => (group.calls[0] as PendingEnqueue).input);
   const inserted = await insert(db, lane, firsts);
   const taken = groups.filter((_, index) => inserted[index] === undefined);
-  const holders = taken.length === 0 ? [] : await find(db, taken.map((group) => (group.calls[0] as PendingEnqueue).input));
+  const holders =
+    taken.length === 0
+      ? []
+      : await find(
+          db,
+          taken.map((group) => (group.calls[0] as PendingEnqueue).input),
+        );
   groups.forEach((group, index) => {
     const id = inserted[index];
     if (id === undefined) return;
@@ -82,7 +89,10 @@ async function settleRound(
 }
 
 /** Same intent: the same job. Another intent: a conflict. */
-function judge(call: PendingEnqueue, holder: { readonly row: string; readonly nonce: string; readonly intent: string }): void {
+function judge(
+  call: PendingEnqueue,
+  holder: { readonly row: string; readonly nonce: string; readonly intent: string },
+): void {
   const id = { row: holder.row, nonce: holder.nonce };
   call.answer(call.input.intent === holder.intent ? { kind: "existing", id } : { kind: "conflict" });
 }

@@ -13,7 +13,10 @@ export interface JobStore {
   /** Stores a job once for each (producer, key); decided atomically under any concurrency. */
   enqueue(job: NewJob, call: Call): Promise<EnqueueVerdict>;
   /** Leases the next job of a queue to the owner, or answers undefined after a look at the whole queue. */
-  claim(request: { readonly queue: string; readonly owner: string }, call: Call): Promise<LeasedJob | undefined>;
+  claim(
+    request: { readonly queue: string; readonly owner: string },
+    call: Call,
+  ): Promise<LeasedJob | undefined>;
   /** Prolongs a valid lease; undefined when the proof names no valid one. */
   renew(lease: LeaseProof, call: Call): Promise<string | undefined>;
   /** Settles a valid lease as succeeded, or repeats the answer of the very call that did; false otherwise. */

@@ -24,7 +24,10 @@ export function completeSteps(sql: SqlContext): LeaseSteps<LeaseProof, boolean> 
 export type Refusable<Verdict> = Verdict | "refused";
 
 /** running → queued, or running → failed. */
-export function failSteps(sql: SqlContext, backoff: Backoff): LeaseSteps<FailedAttempt, Refusable<FailVerdict>> {
+export function failSteps(
+  sql: SqlContext,
+  backoff: Backoff,
+): LeaseSteps<FailedAttempt, Refusable<FailVerdict>> {
   const free = failFreeLeases(sql);
   const locked = failLockedLease(sql);
   return {
@@ -47,7 +50,10 @@ export function failSteps(sql: SqlContext, backoff: Backoff): LeaseSteps<FailedA
 }
 
 /** The lease goes on: expiry = database time + lease. A spent token is never renewed, so there is nothing to repeat. */
-export function renewSteps(sql: SqlContext, leaseSeconds: number): LeaseSteps<LeaseProof, Refusable<{ readonly expiresAt: string }>> {
+export function renewSteps(
+  sql: SqlContext,
+  leaseSeconds: number,
+): LeaseSteps<LeaseProof, Refusable<{ readonly expiresAt: string }>> {
   const free = renewFreeLeases(sql);
   const locked = renewLockedLease(sql);
   return {
@@ -70,7 +76,10 @@ function leaseKey(lease: LeaseProof): string {
   return `${lease.owner} ${lease.tokenHash} ${lease.id.nonce}`;
 }
 
-function isSame(failure: Failure, settled: { readonly retryable: boolean | null; readonly code: string | null }): boolean {
+function isSame(
+  failure: Failure,
+  settled: { readonly retryable: boolean | null; readonly code: string | null },
+): boolean {
   return failure.code === settled.code && failure.retryable === settled.retryable;
 }
 

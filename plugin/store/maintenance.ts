@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
-import { maxRequeued, maxRetired } from "./queries/reap-expired-leases.ts";
 import type { ListLeasedQueues } from "./queries/list-leased-queues.ts";
+import { maxRequeued, maxRetired } from "./queries/reap-expired-leases.ts";
 import type { QueueWater } from "./queue-waters.ts";
 
 /** Bound of one round for one queue; the next round goes on. */
@@ -19,7 +19,12 @@ export class Maintenance {
   #round: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(db: Database, listQueues: ListLeasedQueues, waterOf: (queueHash: string) => QueueWater, intervalMs: number) {
+  constructor(
+    db: Database,
+    listQueues: ListLeasedQueues,
+    waterOf: (queueHash: string) => QueueWater,
+    intervalMs: number,
+  ) {
     this.#db = db;
     this.#listQueues = listQueues;
     this.#waterOf = waterOf;
@@ -52,14 +57,18 @@ export class Maintenance {
 
   /** With jitter, so that many processes do not look at the same moment; slower when a round is expensive. */
   #schedule(delayMs: number): void {
-    this.#timer = setTimeout(() => {
-      const startedAt = performance.now();
-      this.#round = this.run()
-        .catch(() => undefined)
-        .then(() => {
-          if (!this.#stopped) this.#schedule(Math.max(this.#intervalMs, 20 * (performance.now() - startedAt)));
-        });
-    }, delayMs * (0.75 + Math.random() / 2));
+    this.#timer = setTimeout(
+      () => {
+        const startedAt = performance.now();
+        this.#round = this.run()
+          .catch(() => undefined)
+          .then(() => {
+            if (!this.#stopped)
+              this.#schedule(Math.max(this.#intervalMs, 20 * (performance.now() - startedAt)));
+          });
+      },
+      delayMs * (0.75 + Math.random() / 2),
+    );
     this.#timer.unref?.();
   }
 }

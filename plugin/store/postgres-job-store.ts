@@ -72,7 +72,10 @@ export class PostgresJobStore implements JobStore {
     this.#maintenance = new Maintenance(db, listLeasedQueues(sql), waterOf, options.maintenanceIntervalMs);
     this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql)));
     this.#inspects = coalescer("inspect", async (batch) => {
-      const found = await inspect(db, batch.map((call) => call.input));
+      const found = await inspect(
+        db,
+        batch.map((call) => call.input),
+      );
       batch.forEach((call, index) => call.answer(found[index]));
     });
     const settle = <In, Verdict>(name: string, steps: LeaseSteps<In, Verdict>) =>
@@ -88,7 +91,10 @@ export class PostgresJobStore implements JobStore {
     return this.#enqueues.submit(job, 256 + job.payload.length, call);
   }
 
-  async claim(request: { readonly queue: string; readonly owner: string }, call: Call): Promise<LeasedJob | undefined> {
+  async claim(
+    request: { readonly queue: string; readonly owner: string },
+    call: Call,
+  ): Promise<LeasedJob | undefined> {
     if (this.#registered !== true) await this.register();
     return this.#claimsOf(request.queue, request.owner).submit(undefined, 32, call);
   }
@@ -139,7 +145,14 @@ export class PostgresJobStore implements JobStore {
   }
 
   async #idle(): Promise<void> {
-    const all = [this.#enqueues, this.#completes, this.#fails, this.#renews, this.#inspects, ...this.#claims.values()];
+    const all = [
+      this.#enqueues,
+      this.#completes,
+      this.#fails,
+      this.#renews,
+      this.#inspects,
+      ...this.#claims.values(),
+    ];
     await Promise.all(all.map((calls) => calls.idle()));
     await this.#rowWaits.idle();
   }
@@ -174,7 +187,10 @@ function coalescer<In, Out>(name: string, run: Run<In, Out>): Coalescer<In, Out>
   return new Coalescer({ name, inFlight, run });
 }
 
-function bind<In, Out>(db: Database, run: (db: Database, batch: readonly Pending<In, Out>[]) => Promise<void>): Run<In, Out> {
+function bind<In, Out>(
+  db: Database,
+  run: (db: Database, batch: readonly Pending<In, Out>[]) => Promise<void>,
+): Run<In, Out> {
   return (batch) => run(db, batch);
 }
 

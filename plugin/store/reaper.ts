@@ -1,6 +1,11 @@
 import type { Database, Lane } from "./database.ts";
 import { beginning } from "./low-water.ts";
-import { maxRequeued, maxRetired, type Reaped, type ReapExpiredLeases } from "./queries/reap-expired-leases.ts";
+import {
+  maxRequeued,
+  maxRetired,
+  type ReapExpiredLeases,
+  type Reaped,
+} from "./queries/reap-expired-leases.ts";
 
 /** Under load a queue's expired leases are taken back about this often, in ms. */
 const intervalMs = 1000;

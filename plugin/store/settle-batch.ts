@@ -20,7 +20,10 @@ export interface LeaseSteps<In, Verdict> {
   readonly refused: Verdict;
 }
 
-export type SettleBatch<In, Verdict> = (db: Database, batch: readonly Pending<In, Verdict>[]) => Promise<void>;
+export type SettleBatch<In, Verdict> = (
+  db: Database,
+  batch: readonly Pending<In, Verdict>[],
+) => Promise<void>;
 
 /**
  * Gives each call of a batch its own verdict: most by the first statement, which waits for nobody; the others by looking where
@@ -69,17 +72,27 @@ async function settleRound<In, Verdict>(
   locate: LocateSettlements,
   waits: RowWaits,
 ): Promise<void> {
-  const settled = await steps.free(db, groups.map((group) => group.input));
+  const settled = await steps.free(
+    db,
+    groups.map((group) => group.input),
+  );
   const missing = groups.filter((group) => {
     const verdict = settled.get(group.row);
     if (verdict !== undefined) answer(group, verdict);
     return verdict === undefined;
   });
   if (missing.length === 0) return;
-  const places = await locate(db, missing.map((group) => steps.proof(group.input)));
+  const places = await locate(
+    db,
+    missing.map((group) => steps.proof(group.input)),
+  );
   missing.forEach((group, index) => {
     const where = places[index] as Whereabouts;
-    if (where.kind === "held") waits.start(() => settleLocked(db, group, steps, locate), (error) => fail(group, error));
+    if (where.kind === "held")
+      waits.start(
+        () => settleLocked(db, group, steps, locate),
+        (error) => fail(group, error),
+      );
     else answer(group, steps.replay(group.input, where) ?? steps.refused);
   });
 }

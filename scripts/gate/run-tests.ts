@@ -29,6 +29,7 @@ export async function runTests(run: TestRun): Promise<TestRunResult> {
   rmSync(report, { force: true }); // yesterday's report must not speak for today's run
   mkdirSync(dirname(report), { recursive: true });
   const leaveOut = ["dist/**", ".cache/**", "**/node_modules/**", ...(run.leaveOut ?? [])];
+  const expected = testFiles(folder, leaveOut);
   const { exitCode, canaries } = await runCommand(
     [
       process.execPath,
@@ -44,9 +45,7 @@ export async function runTests(run: TestRun): Promise<TestRunResult> {
   const problems = [
     ...(exitCode !== 0 && count.failed === 0 ? [`bun test ended with code ${exitCode}`] : []),
     ...(count.passed === 0 ? ["no report, or not one test passed in it"] : []),
-    ...testFiles(folder, leaveOut)
-      .filter((file) => !count.files.includes(file))
-      .map((file) => `${file} reported no test`),
+    ...expected.filter((file) => !count.files.includes(file)).map((file) => `${file} reported no test`),
     ...canaries.map((place) => `a canary came out on ${place}`),
   ];
   return { passed: count.passed, failed: count.failed, problems };

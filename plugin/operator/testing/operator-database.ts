@@ -15,6 +15,8 @@ export interface OperatorDatabase {
     readonly quoted: string;
     readonly url: string;
   }>;
+  /** Drops every schema of ours and of a test's, so that the next test finds the database empty. */
+  readonly empty: () => Promise<void>;
   /** Everything that makes a schema what it is, as comparable lines. */
   readonly dump: (schema: string) => Promise<string[]>;
 }
@@ -44,6 +46,12 @@ export async function operatorDatabase(): Promise<OperatorDatabase> {
       own.username = encodeURIComponent(name);
       own.password = "ordinary";
       return { name, quoted, url: own.href };
+    },
+    async empty() {
+      const schemas = await query(
+        "select quote_ident(nspname) as name from pg_namespace where nspname !~ '^pg_' and nspname not in ('public', 'information_schema')",
+      );
+      for (const { name } of schemas) await query(`drop schema ${String(name)} cascade`);
     },
     async dump(schema) {
       const rows = await query(catalogueOf(schema));

@@ -6,7 +6,11 @@ import { nameHash } from "../name-hash.ts";
 import type { SqlContext } from "../sql-context.ts";
 
 /** The id of each job that was inserted; undefined where the key is taken, by a job or by an insert that has just committed. */
-export type InsertJobs = (db: Database, lane: Lane, jobs: readonly NewJob[]) => Promise<readonly (InsertedJob | undefined)[]>;
+export type InsertJobs = (
+  db: Database,
+  lane: Lane,
+  jobs: readonly NewJob[],
+) => Promise<readonly (InsertedJob | undefined)[]>;
 
 export interface InsertedJob {
   readonly row: string;

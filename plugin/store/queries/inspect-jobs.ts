@@ -8,7 +8,10 @@ import { queryBuilder } from "../tables.ts";
 import { rfc3339 } from "../timestamp-text.ts";
 
 /** What one snapshot shows of each job; undefined where there is none of that id. */
-export type InspectJobs = (db: Database, ids: readonly JobId[]) => Promise<readonly (JobEvidence | undefined)[]>;
+export type InspectJobs = (
+  db: Database,
+  ids: readonly JobId[],
+) => Promise<readonly (JobEvidence | undefined)[]>;
 
 /**
  * A job that was never claimed is found in ready under the run time that it was created with; one that came back, through
@@ -36,7 +39,9 @@ export function inspectJobs(schema: string): InspectJobs {
       sql<string | null>`n.name`.as("queue"),
       "j.kind",
       sql<JobStatus | null>`case when l.id is not null then 'running' when o.state = 's' then 'succeeded'
-        when o.state = 'f' then 'failed' when f.id is not null or b.id is not null then 'queued' end`.as("status"),
+        when o.state = 'f' then 'failed' when f.id is not null or b.id is not null then 'queued' end`.as(
+        "status",
+      ),
       sql<number>`coalesce(f.attempt, b.attempt, l.attempt, o.attempt)::int`.as("attempts"),
       sql<number>`j.max_attempts::int`.as("max_attempts"),
       sql<string>`coalesce(f.next_run, b.next_run, l.next_run, o.next_run)::text`.as("available_at"),
@@ -47,7 +52,9 @@ export function inspectJobs(schema: string): InspectJobs {
     ])
     .compile().sql;
   return async (db, ids) => {
-    const rows = (await db.query("side", text, [numberArray(ids.map((id) => id.row))])) as unknown as InspectedRow[];
+    const rows = (await db.query("side", text, [
+      numberArray(ids.map((id) => id.row)),
+    ])) as unknown as InspectedRow[];
     const found = new Map(rows.map((row) => [row.row + row.nonce, row]));
     return ids.map((id) => {
       const row = found.get(id.row + id.nonce);

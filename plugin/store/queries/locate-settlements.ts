@@ -6,10 +6,19 @@ import { leaseArguments, leaseProofs, provenBy } from "./lease-arguments.ts";
 /** What one snapshot knows of a token: still the job's lease, already spent by a settlement, or nothing. */
 export type Whereabouts =
   | { readonly kind: "held" }
-  | { readonly kind: "settled"; readonly operation: "c" | "f"; readonly retryable: boolean | null; readonly code: string | null; readonly nextRun: string | null }
+  | {
+      readonly kind: "settled";
+      readonly operation: "c" | "f";
+      readonly retryable: boolean | null;
+      readonly code: string | null;
+      readonly nextRun: string | null;
+    }
   | { readonly kind: "unknown" };
 
-export type LocateSettlements = (db: Database, leases: readonly LeaseProof[]) => Promise<readonly Whereabouts[]>;
+export type LocateSettlements = (
+  db: Database,
+  leases: readonly LeaseProof[],
+) => Promise<readonly Whereabouts[]>;
 
 /**
  * Looks tokens up that settled nothing. A statement of its own, with a snapshot of its own, so that a duplicate that was in flight

@@ -15,7 +15,12 @@ export interface Reaped {
 export const maxRetired = 64;
 export const maxRequeued = 500;
 
-export type ReapExpiredLeases = (db: Database, lane: Lane, queueHash: string, from: string) => Promise<Reaped>;
+export type ReapExpiredLeases = (
+  db: Database,
+  lane: Lane,
+  queueHash: string,
+  from: string,
+) => Promise<Reaped>;
 
 /**
  * Takes back the expired leases of a queue: running → failed or running → queued. The two sets have limits of their own, so

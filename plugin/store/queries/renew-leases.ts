@@ -6,7 +6,11 @@ import { rfc3339 } from "../timestamp-text.ts";
 import { leaseArguments, leaseProofs, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
 
 /** New expiry by row id, of the leases that it prolonged. */
-export type RenewFreeLeases = (db: Database, leases: readonly LeaseProof[], leaseSeconds: number) => Promise<ReadonlyMap<string, string>>;
+export type RenewFreeLeases = (
+  db: Database,
+  leases: readonly LeaseProof[],
+  leaseSeconds: number,
+) => Promise<ReadonlyMap<string, string>>;
 
 /** Prolongs every valid lease that nobody else is touching. Never waits; what it leaves out is not yet refused. */
 export function renewFreeLeases(sql: SqlContext): RenewFreeLeases {

@@ -1,0 +1,197 @@
+import type { CapabilityHandle, CapabilityProviderBinding, JobsClient } from "../../../capability/index.ts";
+import { createJobsClient, type PluginFactory } from "../../../capability/index.ts";
+import { createTestClock, type TestClock } from "../../../host-fixtures/clock.ts";
+import { databaseClockExpression } from "../../../host-fixtures/database-clock.ts";
+import { startHost } from "../../../host-fixtures/host.ts";
+import { createMemoryJobs } from "../../../host-fixtures/memory-jobs.ts";
+import { secretsFromMap } from "../../../host-fixtures/secrets.ts";
+import { testPlugin } from "../../../host-fixtures/testing/test-plugin.ts";
+import type { JobsConfig } from "../../../plugin/config.ts";
+import type { JobsInstance } from "../../../plugin/jobs-instance.ts";
+import { createJobsPlugin } from "../../../plugin/plugin.ts";
+import { borrowDatabase, type ContractDatabase } from "./contract-database.ts";
+import { expectEachJobInOnePlace } from "./invariants.ts";
+
+export type PostgresBackend = "PostgreSQL, driver bun" | "PostgreSQL, driver pg";
+export type Backend = "memory" | PostgresBackend;
+
+/** Where the contract has to hold with real concurrency and tables to look into. */
+export const postgresBackends: readonly PostgresBackend[] = ["PostgreSQL, driver bun", "PostgreSQL, driver pg"];
+
+/** Where the contract has to hold. */
+export const backends: readonly Backend[] = ["memory", ...postgresBackends];
+
+/** The instant at which every test begins; the clock stands still unless a test moves it. */
+export const start = "2026-01-01T00:00:00.000000Z";
+
+export const callers = ["producer", "producer2", "worker", "worker2", "observer", "stranger"] as const;
+export type Caller = (typeof callers)[number];
+
+/** The configuration of the Jobs Instance under test. */
+export const configuration = {
+  schema: "jobs",
+  database_url_secret: "jobs/url",
+  lease_seconds: 30,
+  retry_base_seconds: 10,
+  retry_max_seconds: 60,
+  queues: ["mail", "other"],
+  producer_instances: ["producer", "producer2"],
+  worker_instances: ["worker", "worker2"],
+  observer_instances: ["observer"],
+};
+
+/** A composed host around one Jobs Instance, with a client for each caller. */
+export interface Bundle extends AsyncDisposable, Readonly<Record<Caller, JobsClient>> {
+  readonly backend: Backend;
+  readonly clock: TestClock;
+  /** Present on PostgreSQL. */
+  readonly database?: ContractDatabase;
+  /** The plugin's own object, or undefined for the memory model. */
+  readonly instance: JobsInstance | undefined;
+  /** The endpoint as the host calls it, for calls that no consumer's handle could make. */
+  readonly endpoint: CapabilityProviderBinding;
+  handle(caller: Caller): CapabilityHandle;
+  /** One round of maintenance, now. */
+  maintain(): Promise<void>;
+  stop(): Promise<void>;
+  /** Stops, and starts a host with another configuration on the same jobs. */
+  restart(overrides?: Partial<JobsConfig>): Promise<void>;
+  /** Starts one more host on the same jobs, as another process would. Dispose of it first. */
+  another(overrides?: Partial<JobsConfig>): Promise<Bundle>;
+}
+
+export interface PostgresBundle extends Bundle {
+  readonly database: ContractDatabase;
+  readonly instance: JobsInstance;
+}
+
+/** A fresh Instance without any job. Disposing of it stops the host and checks where its jobs are. */
+export async function open(backend: Backend, overrides: Partial<JobsConfig> = {}): Promise<Bundle> {
+  return backend === "memory" ? openMemory(overrides) : openPostgres(backend, overrides);
+}
+
+export async function openPostgres(
+  backend: PostgresBackend,
+  overrides: Partial<JobsConfig> = {},
+): Promise<PostgresBundle> {
+  const database = await borrowDatabase(start);
+  const driver = driverOf(backend);
+  const bundle = await compose(backend, database.clock, { ...overrides, driver }, () => postgresJobs(), {
+    database,
+    async end() {
+      await expectEachJobInOnePlace(database);
+      database.giveBack();
+    },
+  }).catch((error: unknown) => {
+    database.giveBack();
+    throw error;
+  });
+  return bundle as PostgresBundle;
+}
+
+/** The plugin under test before any host has it. */
+export function pluginOf(backend: Backend): { plugin: PluginFactory; configuration: object } {
+  if (backend === "memory") return { plugin: createMemoryJobs(), configuration };
+  return { plugin: postgresJobs().plugin, configuration: { ...configuration, driver: driverOf(backend) } };
+}
+
+interface Jobs {
+  readonly plugin: PluginFactory;
+  readonly instance: () => JobsInstance | undefined;
+  readonly maintain: () => Promise<void>;
+}
+
+function openMemory(overrides: Partial<JobsConfig>): Promise<Bundle> {
+  const clock = createTestClock(start);
+  const plugin = createMemoryJobs({ clock });
+  const maintain = async () => plugin.store("jobs").maintain();
+  return compose("memory", clock, overrides, () => ({ plugin, instance: () => undefined, maintain }), {
+    end: async () => {},
+  });
+}
+
+/** Maintenance runs when a test asks for it: its own timer would act at moments that no test knows. */
+function postgresJobs(): Jobs {
+  let instance: JobsInstance | undefined;
+  const engine = { clock: databaseClockExpression, maintenanceIntervalMs: 3_600_000 };
+  const plugin = createJobsPlugin(engine, (_key, created) => {
+    instance = created;
+  });
+  return { plugin, instance: () => instance, maintain: async () => instance?.maintain() };
+}
+
+const driverOf = (backend: PostgresBackend) => (backend === "PostgreSQL, driver pg" ? "pg" : "bun");
+
+interface Storage {
+  readonly database?: ContractDatabase;
+  end(): Promise<void>;
+}
+
+async function compose(
+  backend: Backend,
+  clock: TestClock,
+  first: Partial<JobsConfig>,
+  makeJobs: () => Jobs,
+  storage: Storage,
+): Promise<Bundle> {
+  let running = await startJobsHost(makeJobs(), first, storage);
+  const client = (caller: Caller): JobsClient =>
+    createJobsClient({ invoke: (...call) => running.handle(caller).invoke(...call) });
+  const clients = Object.fromEntries(callers.map((caller) => [caller, client(caller)]));
+  const bundle = {
+    ...(clients as Record<Caller, JobsClient>),
+    backend,
+    clock,
+    ...(storage.database && { database: storage.database }),
+    get instance() {
+      return running.jobs.instance();
+    },
+    get endpoint() {
+      return running.endpoint();
+    },
+    handle: (caller: Caller) => running.handle(caller),
+    maintain: () => running.jobs.maintain(),
+    stop: () => running.stop(),
+    async restart(overrides: Partial<JobsConfig> = {}) {
+      await running.stop();
+      running = await startJobsHost(makeJobs(), { ...first, ...overrides }, storage);
+    },
+    another: (overrides: Partial<JobsConfig> = {}) =>
+      compose(backend, clock, { ...first, ...overrides }, makeJobs, { ...storage, end: async () => {} }),
+    async [Symbol.asyncDispose]() {
+      await running.stop();
+      await storage.end();
+    },
+  };
+  return bundle;
+}
+
+async function startJobsHost(jobs: Jobs, overrides: Partial<JobsConfig>, { database }: Storage) {
+  let endpoint: CapabilityProviderBinding | undefined;
+  const plugin: PluginFactory = {
+    ...jobs.plugin,
+    instantiate(input) {
+      const instance = jobs.plugin.instantiate(input);
+      endpoint = instance.endpoints[0];
+      return instance;
+    },
+  };
+  const consumer = testPlugin({ provides: {}, needs: [{ id: "jobs", capability: "lenso.jobs@1" }] });
+  const host = await startHost({
+    instances: {
+      secrets: { plugin: secretsFromMap({ "jobs/url": database?.url ?? "unused" }) },
+      jobs: { plugin, configuration: { ...configuration, ...overrides } },
+      ...Object.fromEntries(callers.map((key) => [key, { plugin: consumer }])),
+    },
+    bindings: [
+      { consumer: "jobs", requirement: "secrets", provider: "secrets" },
+      ...callers.map((key) => ({ consumer: key, requirement: "jobs", provider: "jobs" })),
+    ],
+  });
+  return {
+    jobs,
+    endpoint: () => endpoint as CapabilityProviderBinding,
+    handle: (caller: Caller) => host.handle(caller, "jobs") as CapabilityHandle,
+    stop: () => host.stop(),
+  };
+}
