@@ -23,7 +23,7 @@ const timesGreylisted = 2;
  */
 export async function startMailServer(): Promise<MailServer> {
   const received: string[] = [];
-  const mailbox = new Set<string>();
+  const mailbox: string[] = [];
   const putOff = new Map<string, number>();
   const server = new SMTPServer({
     authOptional: true,
@@ -45,7 +45,7 @@ export async function startMailServer(): Promise<MailServer> {
         const messageId = messageIdIn(Buffer.concat(chunks).toString("utf8"));
         if (messageId === undefined) return answer(refusal(554, "5.6.0 a letter needs a Message-ID"));
         received.push(messageId);
-        mailbox.add(messageId);
+        if (!mailbox.includes(messageId)) mailbox.push(messageId);
         return answer();
       });
     },
@@ -57,8 +57,8 @@ export async function startMailServer(): Promise<MailServer> {
   return {
     port: (server.server.address() as AddressInfo).port,
     timesReceived: (messageId) => received.filter((each) => each === messageId).length,
-    copiesInMailbox: (messageId) => (mailbox.has(messageId) ? 1 : 0),
-    lettersInMailboxes: () => mailbox.size,
+    copiesInMailbox: (messageId) => mailbox.filter((each) => each === messageId).length,
+    lettersInMailboxes: () => mailbox.length,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }

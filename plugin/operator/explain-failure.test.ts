@@ -68,15 +68,12 @@ describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
     try {
       const url = new URL(options.databaseUrl);
       url.pathname = `/${name}`;
-      expect(await setup({ ...options, databaseUrl: url.href })).toMatchObject(
-        {
-          ok: false,
-          code: "unsupported_database",
-        },
-        30_000,
-      );
+      expect(await setup({ ...options, databaseUrl: url.href })).toMatchObject({
+        ok: false,
+        code: "unsupported_database",
+      });
     } finally {
       await query(`drop database "${name}" with (force)`);
     }
-  });
+  }, 30_000);
 });

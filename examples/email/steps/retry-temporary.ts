@@ -1,0 +1,44 @@
+import type { Demo } from "../demo.ts";
+import { deliverNext } from "../deliver-next.ts";
+import { messageById, messageIdOf } from "../message.ts";
+import { check, must, say, title, until } from "../narrate.ts";
+import { enqueueMail } from "./enqueue-mail.ts";
+
+/** A 4xx of the mail server: tried again, after 1 s, then after 2 s, by the database's clock. */
+export async function retryTemporary(demo: Demo): Promise<void> {
+  title("4. The mail server is busy: 451, try again later");
+  const { worker, mailServer } = demo;
+  const operations = demo.client("operations", "mail");
+  const job_id = await enqueueMail(demo, "welcome-edsger");
+
+  let notBefore = "";
+  for (const delaySeconds of [1, 2]) {
+    const delivery = await until("the letter's turn", () => deliverNext(worker));
+    const seen = must(await operations.inspect({ job_id }));
+    check(
+      `attempt ${delivery.job.attempt} is put off: the job is queued again with the code smtp_451`,
+      delivery.result === "retry" && seen.status === "queued" && seen.last_failure_code === "smtp_451",
+    );
+    const delay = microseconds(seen.available_at) - microseconds(seen.updated_at);
+    check(`its next run is exactly ${delaySeconds} s after the failure`, delay === BigInt(delaySeconds * 1_000_000));
+    check("it does not run before that", (await deliverNext(worker)) === undefined);
+    notBefore = seen.available_at;
+  }
+  say("  waiting for the third attempt's turn");
+  const delivery = await until("the letter's turn", () => deliverNext(worker));
+  const done = must(await operations.inspect({ job_id }));
+  check(
+    "attempt 3 comes on schedule, and the letter is taken",
+    delivery.result === "sent" && delivery.job.attempt === 3 && done.available_at === notBefore,
+  );
+  const messageId = messageIdOf(messageById("welcome-edsger"));
+  check(
+    "the job succeeded and the mailbox holds the letter once",
+    done.status === "succeeded" && mailServer.copiesInMailbox(messageId) === 1,
+  );
+}
+
+/** An instant of the wire, which always has six digits after the point, in microseconds. */
+function microseconds(instant: string): bigint {
+  return BigInt(Date.parse(`${instant.slice(0, 19)}Z`)) * 1000n + BigInt(instant.slice(20, 26));
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { beginning, LowWater } from "./low-water.ts";
+
+const early = "2026-01-01 00:00:00.1+00";
+const later = "2026-01-01 00:00:00.12+00";
+const latest = "2026-01-01 00:00:01+00";
+
+test("a hinted scan raises the mark and never lowers it", () => {
+  const water = new LowWater();
+  const { from, ticket } = water.start();
+  expect(from).toBe(beginning);
+  water.raise(later, ticket);
+  water.raise(early, ticket);
+  expect(water.start().from).toBe(later);
+});
+
+test("an answer from before a full scan cannot raise the mark past what the full scan found", () => {
+  const water = new LowWater();
+  const { ticket } = water.start();
+  water.setByFullScan(early, 0);
+  water.raise(latest, ticket);
+  expect(water.start().from).toBe(early);
+});
+
+test("a full scan sets the mark, also downwards, so that late jobs are all served", () => {
+  const water = new LowWater();
+  water.raise(latest, water.start().ticket);
+  water.setByFullScan(early, 0);
+  expect(water.start().from).toBe(early);
+  water.setByFullScan(undefined, 0);
+  expect(water.start().from).toBe(early);
+});
+
+test("a job that comes back lowers the mark and voids answers under way", () => {
+  const water = new LowWater();
+  const { ticket } = water.start();
+  water.raise(latest, ticket);
+  water.lower(early);
+  water.raise(latest, ticket);
+  expect(water.start().from).toBe(early);
+});
+
+test("a full scan is due at the start and not right after one", () => {
+  const water = new LowWater();
+  expect(water.fullScanDue).toBe(true);
+  water.setByFullScan(undefined, 0);
+  expect(water.fullScanDue).toBe(false);
+});
