@@ -20,7 +20,12 @@ export function runWithin<T>(
   limit: TimeLimit,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<Limited<T>> {
-  const { promise, resolve, reject } = Promise.withResolvers<Limited<T>>();
+  let resolve!: (limited: Limited<T>) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<Limited<T>>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
   const controller = new AbortController();
   let over: Over | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;

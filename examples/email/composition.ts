@@ -9,8 +9,9 @@ export interface Schemas {
   readonly emailWorker: string;
 }
 
-/** Short leases and delays, so that the demo need not wait long for them. */
-const times = { lease_seconds: 3, retry_base_seconds: 1, retry_max_seconds: 8 };
+/** How long a claim holds: short, so that the demo need not wait long for a dead worker's lease to expire. */
+export const leaseSeconds = 3;
+const times = { lease_seconds: leaseSeconds, retry_base_seconds: 1, retry_max_seconds: 8 };
 
 /**
  * Who is there, and who may call whom. Two Jobs Instances, because mail and money are two matters of trust: each has its own

@@ -50,14 +50,15 @@ async function makeSchemas(url: string, { mail, billing, emailWorker }: Schemas)
 
 async function startEmbedded(undo: AsyncDisposableStack): Promise<string> {
   say("Starting an embedded PostgreSQL. (With DATABASE_URL the demo runs on that server.)");
-  const server = await startPostgres();
-  undo.defer(() => server.stop());
+  const starting = startPostgres();
+  undo.defer(async () => (await starting.catch(() => undefined))?.stop());
+  const server = await starting;
   say(`  PostgreSQL ${server.version} runs on a free port of this machine, with fsync on`);
   return server.url;
 }
 
 async function dropSchemas(url: string, names: readonly string[]): Promise<void> {
-  const sql = new SQL(url, { max: 1, onnotice: () => undefined });
+  const sql = new SQL(url, { max: 1 });
   try {
     for (const name of names) await sql.unsafe(`drop schema if exists "${name}" cascade`);
   } finally {

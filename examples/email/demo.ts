@@ -14,6 +14,8 @@ export interface Demo {
   readonly database: DemoDatabase;
   readonly mailServer: MailServer;
   readonly worker: EmailWorker;
+  /** What is started later and has to be stopped with the rest. */
+  readonly undo: AsyncDisposableStack;
   /** The client of one module for one of its requirements: what the host gives that module itself. */
   client(module: string, requirement: "mail" | "billing"): JobsClient;
   /** The ids of the jobs so far, by the requirement through which they were made. */
@@ -38,5 +40,5 @@ export async function openDemo(undo: AsyncDisposableStack): Promise<Demo> {
   const client = (module: string, requirement: "mail" | "billing"): JobsClient =>
     createJobsClient(host.handle(module, requirement));
   const worker = { jobs: client("email-worker", "mail"), send: createMailer(mailServer.port), sent };
-  return { database, mailServer, worker, client, jobIds: { mail: [], billing: [] } };
+  return { database, mailServer, worker, undo, client, jobIds: { mail: [], billing: [] } };
 }

@@ -24,7 +24,9 @@ try {
   await keepApart(demo);
   await showEvidence(demo);
   await undo.disposeAsync();
-  title(`Done in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Everything that it started was stopped.`);
+  title(
+    `Done in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Everything that it started was stopped.`,
+  );
 } catch (error) {
   await giveUp(error);
 }

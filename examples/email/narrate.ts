@@ -19,7 +19,7 @@ export function check(claim: string, holds: boolean): void {
 /** The value of a call that had to succeed. */
 export function must<T>(result: CallResult<T, string>): T {
   if (result.ok) return result.value;
-  throw new DemoFailed(`a call was refused: ${refusalOf(result)}`);
+  throw new DemoFailed(`a call was refused: ${String(refusalOf(result))}`);
 }
 
 /** The code of a refusal, or undefined when the call succeeded. */

@@ -1,4 +1,5 @@
 import { type CapabilityHandle, createSecretsClient, RuntimeFailureError } from "../../capability/index.ts";
+import { expectedDatabaseUrl, isDatabaseUrl } from "../store/drivers/database-url.ts";
 
 const resolveTimeoutMs = 10_000;
 
@@ -35,8 +36,7 @@ export async function resolveDatabaseUrl(
 }
 
 function checkedUrl(value: string, reference: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url?.protocol === "postgres:" || url?.protocol === "postgresql:") return value;
-  const detail = `secret "${reference}" must hold a database URL such as postgres://user:password@host:5432/database`;
+  if (isDatabaseUrl(value)) return value;
+  const detail = `secret "${reference}" must hold a database URL: ${expectedDatabaseUrl}`;
   throw new RuntimeFailureError("invalid_resolved_plan", detail);
 }

@@ -92,27 +92,28 @@ export class Database {
   }
 
   /** A cut link or a frozen server answers nothing for minutes; one coarse timer for all statements notices it. */
-  async #watch(lane: Lane, answer: Promise<readonly Row[]>): Promise<readonly Row[]> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const limit = lanes[lane].statementTimeoutMs + stallMarginMs;
-    const watch: Watch = { lane, driver: this.#drivers[lane], endsAt: performance.now() + limit, reject };
-    this.#watched.add(watch);
-    this.#watcher ??= setInterval(() => this.#cutStalled(), 1000);
-    try {
-      return await Promise.race([answer, promise]);
-    } finally {
-      this.#watched.delete(watch);
-      if (this.#watched.size === 0) {
-        clearInterval(this.#watcher);
-        this.#watcher = undefined;
-      }
-    }
+  #watch(lane: Lane, answer: Promise<readonly Row[]>): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      const limit = lanes[lane].statementTimeoutMs + stallMarginMs;
+      const watch: Watch = { lane, driver: this.#drivers[lane], endsAt: performance.now() + limit, reject };
+      this.#watched.add(watch);
+      this.#watcher ??= setInterval(() => this.#cutStalled(), 1000);
+      answer.then(resolve, reject).finally(() => {
+        this.#watched.delete(watch);
+      });
+    });
   }
 
   #cutStalled(): void {
+    if (this.#watched.size === 0) {
+      clearInterval(this.#watcher);
+      this.#watcher = undefined;
+      return;
+    }
     const now = performance.now();
     for (const watch of this.#watched) {
       if (watch.endsAt > now) continue;
+      this.#watched.delete(watch);
       watch.reject(new DatabaseError("CONNECTION_STALLED", "no answer"));
       this.#reopen(watch.lane, watch.driver);
     }

@@ -27,6 +27,7 @@ import { queueWaters } from "./queue-waters.ts";
 import { type LeaseSteps, RowWaits, settleBatch } from "./settle-batch.ts";
 import { Slots } from "./slots.ts";
 import { sqlContext } from "./sql-context.ts";
+import { withinTime } from "./within-time.ts";
 
 export interface PostgresJobStoreOptions {
   readonly instanceKey: string;
@@ -140,7 +141,7 @@ export class PostgresJobStore implements JobStore {
   /** Waits for every call under way, undone claims included, up to `timeoutMs`; then closes the connections. */
   async close(timeoutMs: number): Promise<void> {
     const endsAt = performance.now() + timeoutMs;
-    await withinMs(timeoutMs, Promise.all([this.#maintenance.stop(), this.#idle()]));
+    await withinTime(timeoutMs, Promise.all([this.#maintenance.stop(), this.#idle()]));
     await this.#db.close(Math.max(0, endsAt - performance.now()));
   }
 
@@ -192,11 +193,4 @@ function bind<In, Out>(
   run: (db: Database, batch: readonly Pending<In, Out>[]) => Promise<void>,
 ): Run<In, Out> {
   return (batch) => run(db, batch);
-}
-
-async function withinMs(timeoutMs: number, work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, timeoutMs);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }

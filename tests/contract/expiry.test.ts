@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { backends, open, openPostgres, postgresBackends } from "./support/backends.ts";
+import { until } from "./support/contract-database.ts";
 import {
   at,
   claimOne,
@@ -187,12 +188,14 @@ describe.each(backends)("expired leases, %s", (backend) => {
 });
 
 describe.each(postgresBackends)("the maintenance timer, %s", (backend) => {
-  test("works without anybody asking, also in a queue that nobody claims from", async () => {
-    await using bundle = await openPostgres(backend);
-    const { job_id } = await givenJob(bundle, { state: "expired" });
-    await using other = await bundle.another();
-    await other.maintain();
-    expect(await inspectJob(bundle, job_id)).toMatchObject({ status: "queued" });
+  test("takes expired jobs back without anybody asking, of all queues", async () => {
+    await using bundle = await openPostgres(backend, {}, 20);
+    const retryable = await givenJob(bundle, { state: "running" });
+    const exhausted = await givenJob(bundle, { state: "running", queue: "other", max_attempts: 1 });
+    await bundle.clock.advance(30_000);
+    const states = async () => statesOf(bundle, [retryable, exhausted]);
+    await until(async () => !(await states()).includes("running"));
+    expect(await states()).toEqual(["queued", "failed"]);
   });
 });
 

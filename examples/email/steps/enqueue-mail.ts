@@ -5,9 +5,7 @@ import { check, must } from "../narrate.ts";
 
 /** Enqueues a letter of the file, as `accounts` does when somebody registers. Answers the job's id. */
 export async function enqueueMail({ client, jobIds }: Demo, id: string): Promise<string> {
-  const { job_id, created } = must(
-    await client("accounts", "mail").enqueue(mailJob(messageById(id))),
-  );
+  const { job_id, created } = must(await client("accounts", "mail").enqueue(mailJob(messageById(id))));
   check(`accounts enqueued the letter "${id}"`, created);
   jobIds.mail.push(job_id);
   return job_id;

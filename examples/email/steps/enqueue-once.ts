@@ -11,7 +11,10 @@ export async function enqueueOnce(demo: Demo): Promise<void> {
   const ada = messageById("welcome-ada");
 
   const again = must(await accounts.enqueue(mailJob(ada)));
-  check("the same request once more makes no second job: same id, created is false", again.job_id === id && !again.created);
+  check(
+    "the same request once more makes no second job: same id, created is false",
+    again.job_id === id && !again.created,
+  );
   const many = await Promise.all(Array.from({ length: 20 }, () => accounts.enqueue(mailJob(ada))));
   check(
     "nor do twenty at the same time",

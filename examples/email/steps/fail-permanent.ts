@@ -1,5 +1,5 @@
-import type { Demo } from "../demo.ts";
 import { deliverNext } from "../deliver-next.ts";
+import type { Demo } from "../demo.ts";
 import { messageById, messageIdOf } from "../message.ts";
 import { check, must, title, until } from "../narrate.ts";
 import { enqueueMail } from "./enqueue-mail.ts";
@@ -14,7 +14,10 @@ export async function failPermanent(demo: Demo): Promise<void> {
   const seen = must(await demo.client("operations", "mail").inspect({ job_id }));
   check(
     "the job failed for good with the code smtp_550, after one attempt of five",
-    delivery.result === "failed" && seen.status === "failed" && seen.last_failure_code === "smtp_550" && seen.attempts === 1,
+    delivery.result === "failed" &&
+      seen.status === "failed" &&
+      seen.last_failure_code === "smtp_550" &&
+      seen.attempts === 1,
   );
   check("it is not tried again", (await deliverNext(worker)) === undefined);
   const messageId = messageIdOf(messageById("welcome-nobody"));

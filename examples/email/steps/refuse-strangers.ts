@@ -12,7 +12,10 @@ export async function refuseStrangers({ client, jobIds }: Demo): Promise<void> {
   const refused = async (claim: string, call: Promise<Parameters<typeof refusalOf>[0]>): Promise<void> =>
     check(claim, refusalOf(await call) === "unauthorized");
 
-  await refused("marketing, bound but in none of the lists, may not enqueue: unauthorized", marketing.enqueue(grace));
+  await refused(
+    "marketing, bound but in none of the lists, may not enqueue: unauthorized",
+    marketing.enqueue(grace),
+  );
   await refused("nor claim", marketing.claim({ queue: "mail" }));
   await refused("nor look at a job whose id it knows", marketing.inspect({ job_id: adaJob }));
   await refused("accounts, a producer, may not claim", client("accounts", "mail").claim({ queue: "mail" }));

@@ -23,10 +23,16 @@ export async function showEvidence({ client, jobIds, mailServer }: Demo): Promis
     }
   }
   console.log(table(rows));
-  check("every job has ended: four succeeded, one failed", ended(seen, "succeeded") === 4 && ended(seen, "failed") === 1);
+  check(
+    "every job has ended: four succeeded, one failed",
+    ended(seen, "succeeded") === 4 && ended(seen, "failed") === 1,
+  );
   check("three letters lie in mailboxes, each once", mailServer.lettersInMailboxes() === 3);
   const text = JSON.stringify(seen);
-  check("no payload and no token is in what an observer gets", !/account is ready|inbox\.example|job_lease_/.test(text));
+  check(
+    "no payload and no token is in what an observer gets",
+    !/account is ready|inbox\.example|job_lease_/.test(text),
+  );
 }
 
 function ended(jobs: readonly InspectResponse[], status: InspectResponse["status"]): number {

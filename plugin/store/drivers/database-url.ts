@@ -7,8 +7,9 @@ export const expectedDatabaseUrl =
  * checked before it reaches them. One host over TCP: neither a socket's folder nor a list of hosts.
  */
 export function isDatabaseUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) return false;
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (!/^postgres(ql)?:$/.test(url.protocol)) return false;
   if (!/^[^,\s]+$/.test(url.hostname) || !/^\/[^/]+$/.test(url.pathname) || url.hash !== "") return false;
   return [url.username, url.password, url.pathname].every(decodes);
 }

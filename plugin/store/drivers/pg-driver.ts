@@ -1,16 +1,22 @@
 import { createHash } from "node:crypto";
+import type pgModule from "pg";
 import type { Pool, PoolClient } from "pg";
+import { withinTime } from "../within-time.ts";
 import { DatabaseError } from "./database-error.ts";
 import type { Driver, DriverOptions, Row, Session, SqlValue } from "./driver.ts";
 
 /** A pool of the npm package `pg`, an optional peer dependency. Works under Bun and Node. */
 export async function openPgDriver(options: DriverOptions): Promise<Driver> {
   const pg = await loadPg();
-  const settings = Object.entries(options.settings).map(
-    ([name, value]) => `-c ${name}=${escapeOption(value)}`,
-  );
+  const url = new URL(options.url);
+  // What stands in the URL would replace what is given beside it, so both are sent, ours last.
+  const settings = [
+    ...url.searchParams.getAll("options"),
+    ...Object.entries(options.settings).map(([name, value]) => `-c ${name}=${escapeOption(value)}`),
+  ];
+  url.searchParams.delete("options");
   const pool: Pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: url.href,
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
     idleTimeoutMillis: 0,
@@ -38,10 +44,9 @@ export async function openPgDriver(options: DriverOptions): Promise<Driver> {
   };
 }
 
-async function loadPg(): Promise<typeof import("pg")> {
+async function loadPg(): Promise<typeof pgModule> {
   try {
-    const module = await import("pg");
-    return module.default as typeof import("pg");
+    return (await import("pg")).default;
   } catch (cause) {
     throw new Error(
       'driver "pg" needs the npm package pg, an optional peer dependency: add it to the project',
@@ -51,11 +56,10 @@ async function loadPg(): Promise<typeof import("pg")> {
 }
 
 async function closePool(pool: Pool, clients: ReadonlySet<PoolClient>, timeoutMs: number): Promise<void> {
-  const ended = pool.end().catch(() => undefined);
-  const { promise: timedOut, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, timeoutMs);
-  await Promise.race([ended, timedOut]);
-  clearTimeout(timer);
+  await withinTime(
+    timeoutMs,
+    pool.end().catch(() => undefined),
+  );
   for (const client of clients) {
     (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }

@@ -73,10 +73,12 @@ export async function open(backend: Backend, overrides: Partial<JobsConfig> = {}
 export async function openPostgres(
   backend: PostgresBackend,
   overrides: Partial<JobsConfig> = {},
+  maintenanceIntervalMs: number = never,
 ): Promise<PostgresBundle> {
   const database = await borrowDatabase(start);
   const driver = driverOf(backend);
-  const bundle = await compose(backend, database.clock, { ...overrides, driver }, () => postgresJobs(), {
+  const makeJobs = () => postgresJobs(maintenanceIntervalMs);
+  const bundle = await compose(backend, database.clock, { ...overrides, driver }, makeJobs, {
     database,
     async end() {
       await expectEachJobInOnePlace(database);
@@ -92,7 +94,7 @@ export async function openPostgres(
 /** The plugin under test before any host has it. */
 export function pluginOf(backend: Backend): { plugin: PluginFactory; configuration: object } {
   if (backend === "memory") return { plugin: createMemoryJobs(), configuration };
-  return { plugin: postgresJobs().plugin, configuration: { ...configuration, driver: driverOf(backend) } };
+  return { plugin: postgresJobs(never).plugin, configuration: { ...configuration, driver: driverOf(backend) } };
 }
 
 interface Jobs {
@@ -111,9 +113,11 @@ function openMemory(overrides: Partial<JobsConfig>): Promise<Bundle> {
 }
 
 /** Maintenance runs when a test asks for it: its own timer would act at moments that no test knows. */
-function postgresJobs(): Jobs {
+const never = 3_600_000;
+
+function postgresJobs(maintenanceIntervalMs: number): Jobs {
   let instance: JobsInstance | undefined;
-  const engine = { clock: databaseClockExpression, maintenanceIntervalMs: 3_600_000 };
+  const engine = { clock: databaseClockExpression, maintenanceIntervalMs };
   const plugin = createJobsPlugin(engine, (_key, created) => {
     instance = created;
   });
