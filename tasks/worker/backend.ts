@@ -1,0 +1,39 @@
+import type { JsonValue } from "../../capability/index.ts";
+import type { ExecutionResult } from "../provider.ts";
+
+/** One claimed attempt. */
+export interface BackendClaim {
+  readonly jobId: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly task: string;
+  readonly input: JsonValue;
+  readonly traceparent?: string;
+  /** `performance.now()` taken before the claim was sent: the lease is reckoned from there. */
+  readonly sentAt: number;
+}
+
+/** What a pulse found: still ours, no longer ours, or ours with a cancel request recorded. */
+export type PulseAnswer = "held" | "lost" | "cancelled";
+
+/** How an attempt ended, for the backend to record. `interrupted`: a stop or a time-out aborted it, which is a retryable attempt. */
+export type AttemptOutcome = ExecutionResult | { readonly ok: false; readonly error: "aborted"; readonly final: false };
+
+/**
+ * What the worker runtime needs of a queue; every verb is fenced by the claim and rejects when there is no answer. The runtime owns
+ * order, retries, self-fencing and drain; the backend owns the statements.
+ */
+export interface WorkerBackend<Claim extends BackendClaim = BackendClaim> {
+  /** How long a claim or a pulse holds, in ms, reckoned from before it was sent. */
+  readonly leaseMs: number;
+  /** Claims at most `count` due jobs. */
+  fetch(count: number): Promise<readonly Claim[]>;
+  /** Proves ownership and prolongs the claim. */
+  pulse(claim: Claim): Promise<PulseAnswer>;
+  /** Records the end of an attempt; "lost" when the claim was no longer ours and nothing changed. Asking again is safe. */
+  settle(claim: Claim, outcome: AttemptOutcome): Promise<"settled" | "lost">;
+  /** Returns a claim that never entered its handler. */
+  giveBack(claim: Claim): Promise<void>;
+  /** Resolves when a job may be claimable, at the latest after `timeoutMs` or when the signal aborts. */
+  wait(timeoutMs: number, signal: AbortSignal): Promise<void>;
+}
