@@ -5,6 +5,7 @@ import type { InvocationContext, ProviderDispatchOutcome, RuntimeFailureKind } f
 import { RuntimeFailureError } from "./invocation.ts";
 import { type JobsProvider, jobsCapability } from "./jobs.ts";
 import { type SecretsProvider, secretsCapability } from "./secrets.ts";
+import { type SignalsProvider, signalsCapability } from "./signals.ts";
 
 /** Makes an implementation of `lenso.jobs@1` callable by a host: decodes, calls, and turns whatever happens into an outcome. */
 export function bindJobsProvider(provider: JobsProvider): CapabilityProviderBinding {
@@ -16,7 +17,12 @@ export function bindSecretsProvider(provider: SecretsProvider): CapabilityProvid
   return bindProvider(secretsCapability, provider);
 }
 
-/** The general form of the two above, for any capability described in this package's way. */
+/** Makes an implementation of `lenso.jobs-signals@1` callable by a host. */
+export function bindSignalsProvider(provider: SignalsProvider): CapabilityProviderBinding {
+  return bindProvider(signalsCapability, provider);
+}
+
+/** The general form of the ones above, for any capability described in this package's way. */
 export function bindProvider<Operations extends Record<string, AnyOperation>>(
   capability: CapabilityDefinition<Operations>,
   provider: ProviderOf<Operations>,

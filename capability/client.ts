@@ -5,6 +5,7 @@ import type { CapabilityHandle, InvokeOptions } from "./host.ts";
 import type { CallResult, InvocationContext, ProviderDispatchOutcome } from "./invocation.ts";
 import { type JobsClient, jobsCapability } from "./jobs.ts";
 import { type SecretsClient, secretsCapability } from "./secrets.ts";
+import { type SignalsClient, signalsCapability } from "./signals.ts";
 
 /**
  * A typed client of `lenso.jobs@1` from what a host gives a module.
@@ -22,6 +23,11 @@ export function createJobsClient(handle: CapabilityHandle | undefined): JobsClie
 /** A typed client of `lenso.secrets@1`. @throws TypeError when the handle is missing. */
 export function createSecretsClient(handle: CapabilityHandle | undefined): SecretsClient {
   return createClient(secretsCapability, handle);
+}
+
+/** A typed client of `lenso.jobs-signals@1`. @throws TypeError when the handle is missing. */
+export function createSignalsClient(handle: CapabilityHandle | undefined): SignalsClient {
+  return createClient(signalsCapability, handle);
 }
 
 /** The `invoke` that the Lenso Bun SDK gives a dependency's client. */

@@ -1,8 +1,9 @@
-export { bindJobsProvider, bindProvider, bindSecretsProvider } from "./binding.ts";
+export { bindJobsProvider, bindProvider, bindSecretsProvider, bindSignalsProvider } from "./binding.ts";
 export {
   createClient,
   createJobsClient,
   createSecretsClient,
+  createSignalsClient,
   handleFromInvoke,
   type SdkInvoke,
 } from "./client.ts";
@@ -66,3 +67,10 @@ export {
   type SecretsProvider,
   secretsCapability,
 } from "./secrets.ts";
+export {
+  type SignalsClient,
+  type SignalsProvider,
+  signalsCapability,
+  type WaitRequest,
+  type WaitResponse,
+} from "./signals.ts";

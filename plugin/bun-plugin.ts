@@ -8,11 +8,12 @@ import {
   jobsCapability,
   type SdkInvoke,
   secretsCapability,
+  signalsCapability,
 } from "../capability/index.ts";
 import { accessOf } from "./access.ts";
 import configurationSchema from "./config.schema.json" with { type: "json" };
 import { type JobsConfig, parseJobsConfig } from "./config.ts";
-import { jobsEndpoint } from "./endpoint.ts";
+import { jobsEndpoint, signalsEndpoint } from "./endpoint.ts";
 import { JobsInstance } from "./jobs-instance.ts";
 import { packageVersion } from "./package-version.ts";
 import { databaseClock } from "./store/sql-context.ts";
@@ -28,7 +29,15 @@ export interface SdkLifecycle extends InvocationContext {
 /** A started Instance, as `create` gives it and `stop` takes it back. */
 export interface JobsPluginInstance {
   readonly endpoint: CapabilityProviderBinding;
+  readonly signals: CapabilityProviderBinding;
   readonly instance: JobsInstance;
+}
+
+/** One capability of the plugin, as the SDK binds it. */
+export interface ProvidedCapability {
+  readonly kind: "lenso.capability";
+  readonly descriptor: CapabilityDescriptor;
+  bindProvider(instance: JobsPluginInstance): CapabilityProviderBinding;
 }
 
 /** What the Lenso Bun SDK's `definePlugin` takes. The SDK is no dependency: its shapes are enough. */
@@ -38,13 +47,7 @@ export interface JobsBunPlugin {
     readonly rootSlot: string;
     readonly releaseVersion: string;
   };
-  readonly provides: readonly [
-    {
-      readonly kind: "lenso.capability";
-      readonly descriptor: CapabilityDescriptor;
-      bindProvider(instance: JobsPluginInstance): CapabilityProviderBinding;
-    },
-  ];
+  readonly provides: readonly [ProvidedCapability, ProvidedCapability];
   readonly dependencies: {
     readonly secrets: {
       readonly kind: "lenso.dependency";
@@ -81,6 +84,11 @@ export const jobsBunPlugin: JobsBunPlugin = {
       descriptor: jobsCapability.descriptor,
       bindProvider: ({ endpoint }) => endpoint,
     },
+    {
+      kind: "lenso.capability",
+      descriptor: signalsCapability.descriptor,
+      bindProvider: ({ signals }) => signals,
+    },
   ],
   dependencies: {
     secrets: {
@@ -98,8 +106,13 @@ export const jobsBunPlugin: JobsBunPlugin = {
     });
     await instance.prepare(dependencies.secrets, lifecycle.signal);
     await instance.activate();
-    const deps = { queues: new Set(config.queues), store: () => instance.store() };
-    return { endpoint: jobsEndpoint(accessOf(config), deps), instance };
+    const access = accessOf(config);
+    const queues = new Set(config.queues);
+    return {
+      endpoint: jobsEndpoint(access, { queues, store: () => instance.store() }),
+      signals: signalsEndpoint(access, { queues, signals: () => instance.store() }),
+      instance,
+    };
   },
   stop: ({ instance }, lifecycle) => instance.deactivate(lifecycle.remainingTimeoutMs()),
   // Concurrent calls share statements, so the more the better; the store bounds what waits.

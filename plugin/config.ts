@@ -63,6 +63,8 @@ export interface JobsConfig {
   readonly driver?: "bun" | "pg";
   /** True behind a pooler in transaction mode (PgBouncer): no start-up settings and no prepared statements; the role must carry the settings. Default false. */
   readonly transaction_pooler: boolean;
+  /** How often a queue that a worker waits for is looked at, in ms, 100..60 000. It bounds how late a job is noticed when no notification comes. Default 1000. */
+  readonly poll_interval_ms: number;
 }
 
 const fields = {
@@ -81,6 +83,7 @@ const fields = {
   observer_instances: v.optional(names(256, false), () => []),
   driver: v.exactOptional(v.picklist(["bun", "pg"], 'expected "bun" or "pg"')),
   transaction_pooler: v.optional(v.boolean("expected true or false"), false),
+  poll_interval_ms: v.optional(integer(100, 60_000), 1000),
 };
 
 /** The valibot schema behind {@link parseJobsConfig}, from which `config.schema.json` is generated. */

@@ -1,12 +1,12 @@
 import {
   bindJobsProvider,
+  bindSignalsProvider,
   type CapabilityProviderBinding,
   type InvocationContext,
-  type JobsOperation,
   type JobsProvider,
   type ProviderResult,
 } from "../capability/index.ts";
-import type { Access } from "./access.ts";
+import type { Access, JobsOperation } from "./access.ts";
 import { type Call, openCall } from "./call.ts";
 import { claim } from "./operations/claim.ts";
 import { complete } from "./operations/complete.ts";
@@ -15,6 +15,12 @@ import { fail } from "./operations/fail.ts";
 import { inspect } from "./operations/inspect.ts";
 import { failWith, type OperationDeps, refuse } from "./operations/operation.ts";
 import { renew } from "./operations/renew.ts";
+import { type WaitDeps, wait } from "./operations/wait.ts";
+
+/** The `lenso.jobs-signals@1` endpoint, for workers. */
+export function signalsEndpoint(access: Access, deps: WaitDeps): CapabilityProviderBinding {
+  return bindSignalsProvider({ wait: guardWith(access, deps)("wait", wait) });
+}
 
 /** The `lenso.jobs@1` endpoint: decode, authorise, operate, encode, in this order for every operation. */
 export function jobsEndpoint(access: Access, deps: OperationDeps): CapabilityProviderBinding {
@@ -30,17 +36,17 @@ export function jobsEndpoint(access: Access, deps: OperationDeps): CapabilityPro
   return bindJobsProvider(provider);
 }
 
-type Operation<Request, Response, Code extends string> = (
-  deps: OperationDeps,
+type Operation<Deps, Request, Response, Code extends string> = (
+  deps: Deps,
   call: Call,
   request: Request,
 ) => Promise<ProviderResult<Response, Code>>;
 
 /** Puts the caller's role before anything else, so that who may not call never learns whether its values were valid. */
-function guardWith(access: Access, deps: OperationDeps) {
+function guardWith<Deps>(access: Access, deps: Deps) {
   return <Request, Response, Code extends string>(
     name: JobsOperation,
-    operation: Operation<Request, Response, Code>,
+    operation: Operation<Deps, Request, Response, Code>,
   ) =>
     async (
       context: InvocationContext,

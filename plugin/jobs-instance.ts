@@ -6,6 +6,7 @@ import { Database } from "./store/database.ts";
 import { toRuntimeFailure } from "./store/database-failure.ts";
 import type { JobStore } from "./store/job-store.ts";
 import { PostgresJobStore } from "./store/postgres-job-store.ts";
+import type { SignalSource } from "./store/wake/signal-source.ts";
 
 /** What tests may change of an Instance and a configuration may not. */
 export interface EngineOptions {
@@ -29,7 +30,7 @@ export class JobsInstance {
   }
 
   /** @throws RuntimeFailureError `unavailable` before `prepare`, `admission_closed` after `deactivate`. */
-  store(): JobStore {
+  store(): JobStore & SignalSource {
     if (this.#closed)
       throw new RuntimeFailureError("admission_closed", `Jobs Instance "${this.#key}" is stopping`);
     if (this.#store) return this.#store;
@@ -61,6 +62,8 @@ export class JobsInstance {
       retryBaseSeconds: this.#config.retry_base_seconds,
       retryMaxSeconds: this.#config.retry_max_seconds,
       maintenanceIntervalMs: this.#engine.maintenanceIntervalMs,
+      pollIntervalMs: this.#config.poll_interval_ms,
+      listen: !this.#config.transaction_pooler,
       names: [...new Set([...queues, ...producer_instances, ...worker_instances, ...observer_instances])],
     });
   }

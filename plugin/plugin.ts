@@ -1,14 +1,20 @@
-import { jobsCapability, type PluginFactory, secretsCapability } from "../capability/index.ts";
+import {
+  jobsCapability,
+  type PluginFactory,
+  secretsCapability,
+  signalsCapability,
+} from "../capability/index.ts";
 import { accessOf } from "./access.ts";
 import configurationSchema from "./config.schema.json" with { type: "json" };
 import { parseJobsConfig } from "./config.ts";
-import { jobsEndpoint } from "./endpoint.ts";
+import { jobsEndpoint, signalsEndpoint } from "./endpoint.ts";
 import { type EngineOptions, JobsInstance } from "./jobs-instance.ts";
 import { packageVersion } from "./package-version.ts";
 import { databaseClock } from "./store/sql-context.ts";
 
 /**
- * The Jobs plugin: each keyed Instance of it is a durable queue over one PostgreSQL schema of its own, providing `lenso.jobs@1`.
+ * The Jobs plugin: each keyed Instance of it is a durable queue over one PostgreSQL schema of its own, providing
+ * `lenso.jobs@1`, and `lenso.jobs-signals@1` to wake its workers.
  *
  * An Instance needs `secrets` (`lenso.secrets@1`) to find its database URL, and a schema made by `lenso-jobs setup`.
  *
@@ -42,15 +48,19 @@ export function createJobsPlugin(
         cardinality: "one",
       },
     ],
-    capabilities: [jobsCapability.descriptor],
+    capabilities: [jobsCapability.descriptor, signalsCapability.descriptor],
     configurationSchema,
     instantiate({ instanceKey, configuration }) {
       const config = parseJobsConfig(configuration);
       const instance = new JobsInstance(instanceKey, config, engine);
       onInstance?.(instanceKey, instance);
-      const deps = { queues: new Set(config.queues), store: () => instance.store() };
+      const access = accessOf(config);
+      const queues = new Set(config.queues);
       return {
-        endpoints: [jobsEndpoint(accessOf(config), deps)],
+        endpoints: [
+          jobsEndpoint(access, { queues, store: () => instance.store() }),
+          signalsEndpoint(access, { queues, signals: () => instance.store() }),
+        ],
         prepare: (context) => instance.prepare(context.handle("secrets"), context.signal),
         activate: () => instance.activate(),
         deactivate: (context) => instance.deactivate(Math.max(0, context.deadline - performance.now())),

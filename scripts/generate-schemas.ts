@@ -1,12 +1,12 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
-import { jobsCapability, secretsCapability } from "../capability/index.ts";
+import { jobsCapability, secretsCapability, signalsCapability } from "../capability/index.ts";
 import { jobsConfigSchema } from "../plugin/config.ts";
 
 /** Every JSON Schema document of the package, by path from the root, generated from the valibot schemas. */
 export function generateSchemas(): ReadonlyMap<string, string> {
   const documents = new Map<string, string>();
-  for (const capability of [jobsCapability, secretsCapability]) {
+  for (const capability of [jobsCapability, secretsCapability, signalsCapability]) {
     const id = capability.descriptor.capability_id;
     const folder = `capability/schemas/${id.replace("@", ".v")}`;
     for (const [operation, { request, response, errors }] of Object.entries(capability.operations)) {

@@ -1,7 +1,7 @@
 import { RuntimeFailureError } from "../../capability/index.ts";
 import { databaseFailure } from "./database-failure.ts";
 import { DatabaseError } from "./drivers/database-error.ts";
-import type { Driver, DriverName, Row, SqlValue } from "./drivers/driver.ts";
+import type { Driver, DriverName, Row, SqlValue, Subscription } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/open-driver.ts";
 import { sessionSettings } from "./session-settings.ts";
 
@@ -16,7 +16,8 @@ const lanes: Readonly<
 > = {
   hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 1000 },
   lock: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 10_000 },
-  side: { connections: 2, statementTimeoutMs: 30_000, lockTimeoutMs: 1000 },
+  // One of them may be listening.
+  side: { connections: 3, statementTimeoutMs: 30_000, lockTimeoutMs: 1000 },
 };
 /** Statements that may wait for a row lock at once. */
 export const lockConnections: number = lanes.lock.connections;
@@ -81,6 +82,15 @@ export class Database {
         throw error;
       }
     }
+  }
+
+  /** Subscribes to a channel, on a connection of its own. @throws DatabaseError */
+  listen(
+    channel: string,
+    onPayload: (payload: string) => void,
+    onListening: () => void,
+  ): Promise<Subscription> {
+    return this.#drivers.side.listen(channel, onPayload, onListening);
   }
 
   /** Waits up to `timeoutMs` for statements under way, then cuts the connections. Safe twice. */
@@ -187,6 +197,8 @@ function deferred(opening: Promise<Driver>): Driver {
   return {
     query: async (text, values) => (await opening).query(text, values),
     transaction: async (work) => (await opening).transaction(work),
+    listen: async (channel, onPayload, onListening) =>
+      (await opening).listen(channel, onPayload, onListening),
     close: async (timeoutMs) => (await opening.catch(() => undefined))?.close(timeoutMs),
   };
 }

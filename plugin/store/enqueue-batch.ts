@@ -2,6 +2,7 @@ import { RuntimeFailureError } from "../../capability/index.ts";
 import type { Database, Lane } from "./database.ts";
 import { databaseFailure, toRuntimeFailure } from "./database-failure.ts";
 import type { EnqueueVerdict, NewJob } from "./job-store.ts";
+import { nameHash } from "./name-hash.ts";
 import type { Pending } from "./pending.ts";
 import { type FindJobsByKey, findJobsByKey } from "./queries/find-jobs-by-key.ts";
 import { type InsertJobs, insertJobs } from "./queries/insert-jobs.ts";
@@ -12,17 +13,23 @@ type PendingEnqueue = Pending<NewJob, EnqueueVerdict>;
 /** Gives each enqueue of a batch its own verdict. */
 export type EnqueueBatch = (db: Database, batch: readonly PendingEnqueue[]) => Promise<void>;
 
+/** How workers learn of a job: of other processes on the channel, of this one by a call. */
+export interface WakeUps {
+  readonly channel: string;
+  wake(queueHash: string): void;
+}
+
 /** A key that is taken when inserted and free when looked up has just been deleted; it cannot go on for ever. */
 const maxRounds = 5;
 
-export function enqueueBatch(sql: SqlContext): EnqueueBatch {
-  const insert = insertJobs(sql);
+export function enqueueBatch(sql: SqlContext, wakeUps: WakeUps): EnqueueBatch {
+  const insert = insertJobs(sql, wakeUps.channel);
   const find = findJobsByKey(sql);
   const settle = async (db: Database, lane: Lane, batch: readonly PendingEnqueue[]): Promise<void> => {
     let groups = sortedByKey(batch);
     for (let round = 0; groups.length > 0; round += 1) {
       if (round === maxRounds) throw new RuntimeFailureError("unavailable", "the key keeps changing hands");
-      groups = await settleRound(db, lane, groups, insert, find);
+      groups = await settleRound(db, lane, groups, insert, find, wakeUps);
     }
   };
   return async (db, batch) => {
@@ -63,6 +70,7 @@ async function settleRound(
   groups: readonly KeyGroup[],
   insert: InsertJobs,
   find: FindJobsByKey,
+  wakeUps: WakeUps,
 ): Promise<KeyGroup[]> {
   const firsts = groups.map((group) => (group.calls[0] as PendingEnqueue).input);
   const inserted = await insert(db, lane, firsts);
@@ -78,7 +86,8 @@ async function settleRound(
     const id = inserted[index];
     if (id === undefined) return;
     const [first, ...others] = group.calls as [PendingEnqueue, ...PendingEnqueue[]];
-    first.answer({ kind: "created", id });
+    first.answer({ kind: "created", id: { row: id.row, nonce: id.nonce } });
+    if (id.due) wakeUps.wake(nameHash(first.input.queue));
     for (const call of others) judge(call, { ...id, intent: first.input.intent });
   });
   return taken.filter((group, index) => {

@@ -22,11 +22,16 @@ import type { FailedAttempt } from "./queries/fail-leases.ts";
 import { inspectJobs } from "./queries/inspect-jobs.ts";
 import { listLeasedQueues } from "./queries/list-leased-queues.ts";
 import { locateSettlements } from "./queries/locate-settlements.ts";
+import { lookForWork } from "./queries/look-for-work.ts";
 import { registerInstance } from "./queries/register-instance.ts";
+import { registerWaiter } from "./queries/register-waiter.ts";
 import { queueWaters } from "./queue-waters.ts";
 import { type LeaseSteps, RowWaits, settleBatch } from "./settle-batch.ts";
 import { Slots } from "./slots.ts";
 import { sqlContext } from "./sql-context.ts";
+import { SignalHub } from "./wake/signal-hub.ts";
+import type { SignalSource } from "./wake/signal-source.ts";
+import { wakeChannel } from "./wake/wake-channel.ts";
 import { withinTime } from "./within-time.ts";
 
 export interface PostgresJobStoreOptions {
@@ -37,6 +42,10 @@ export interface PostgresJobStoreOptions {
   readonly retryBaseSeconds: number;
   readonly retryMaxSeconds: number;
   readonly maintenanceIntervalMs: number;
+  /** How often a queue that a worker waits for is looked at, in ms. */
+  readonly pollIntervalMs: number;
+  /** False behind a transaction pooler, where LISTEN fails silently. */
+  readonly listen: boolean;
   /** Every queue and caller name of the configuration. */
   readonly names: readonly string[];
 }
@@ -45,7 +54,7 @@ export interface PostgresJobStoreOptions {
 const inFlight = 2;
 
 /** Jobs in PostgreSQL. Concurrent calls of a kind share a statement and a commit, and each gets its own verdict. */
-export class PostgresJobStore implements JobStore {
+export class PostgresJobStore implements JobStore, SignalSource {
   readonly #db: Database;
   readonly #options: PostgresJobStoreOptions;
   readonly #enqueues: Coalescer<NewJob, EnqueueVerdict>;
@@ -58,6 +67,7 @@ export class PostgresJobStore implements JobStore {
   readonly #claimBatch: ClaimBatch;
   readonly #rowWaits = new RowWaits(lockConnections);
   readonly #maintenance: Maintenance;
+  readonly #signals: SignalHub;
   readonly #register: ReturnType<typeof registerInstance>;
   #registered: true | Promise<void> | undefined;
 
@@ -71,7 +81,17 @@ export class PostgresJobStore implements JobStore {
     this.#register = registerInstance(sql);
     this.#claimBatch = claimBatch(sql, waterOf);
     this.#maintenance = new Maintenance(db, listLeasedQueues(sql), waterOf, options.maintenanceIntervalMs);
-    this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql)));
+    const channel = wakeChannel(options.schema);
+    this.#signals = new SignalHub(db, {
+      channel,
+      pollIntervalMs: options.pollIntervalMs,
+      listen: options.listen,
+      look: lookForWork(sql),
+      register: registerWaiter(sql, channel),
+      waterOf,
+    });
+    const wakeUps = { channel, wake: (queueHash: string) => this.#signals.wake(queueHash) };
+    this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql, wakeUps)));
     this.#inspects = coalescer("inspect", async (batch) => {
       const found = await inspect(
         db,
@@ -114,12 +134,20 @@ export class PostgresJobStore implements JobStore {
   async fail(lease: LeaseProof, failure: Failure, call: Call): Promise<FailVerdict | undefined> {
     if (this.#registered !== true) await this.register();
     const verdict = await this.#fails.submit({ lease, failure }, 256, call);
-    return verdict === "refused" ? undefined : verdict;
+    if (verdict === "refused") return undefined;
+    if (verdict.status === "queued") this.#signals.rescheduled();
+    return verdict;
   }
 
   async inspect(id: JobId, call: Call): Promise<JobEvidence | undefined> {
     if (this.#registered !== true) await this.register();
     return this.#inspects.submit(id, 64, call);
+  }
+
+  /** {@link SignalSource}: which of the queues may have a claimable job. */
+  async wait(queues: readonly string[], timeoutMs: number, call: Call): Promise<string | null> {
+    if (this.#registered !== true) await this.register();
+    return this.#signals.wait(queues, timeoutMs, call);
   }
 
   /** Records the Instance and its names, once. @throws RuntimeFailureError `invalid_resolved_plan` when the schema is another's. */
@@ -141,7 +169,7 @@ export class PostgresJobStore implements JobStore {
   /** Waits for every call under way, undone claims included, up to `timeoutMs`; then closes the connections. */
   async close(timeoutMs: number): Promise<void> {
     const endsAt = performance.now() + timeoutMs;
-    await withinTime(timeoutMs, Promise.all([this.#maintenance.stop(), this.#idle()]));
+    await withinTime(timeoutMs, Promise.all([this.#maintenance.stop(), this.#signals.close(), this.#idle()]));
     await this.#db.close(Math.max(0, endsAt - performance.now()));
   }
 

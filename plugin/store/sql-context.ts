@@ -6,7 +6,7 @@ export interface SqlContext {
   readonly clock: string;
 }
 
-export type TableName = "name" | "instance" | "jobs" | "ready" | "lease" | "outcome";
+export type TableName = "name" | "instance" | "jobs" | "ready" | "lease" | "outcome" | "waiter";
 
 /** The clock of production. `now()` would be the start of the statement's transaction, before any wait. */
 export const databaseClock = "pg_catalog.clock_timestamp()";

@@ -36,6 +36,14 @@ export async function openBunDriver(options: DriverOptions): Promise<Driver> {
         throw ownError?.error === error ? error : translate(error);
       }
     },
+    async listen(channel, onPayload, onListening) {
+      try {
+        const subscription = await sql.listen(channel, onPayload, onListening);
+        return { close: () => subscription.unlisten().catch(() => undefined) };
+      } catch (error) {
+        throw translate(error);
+      }
+    },
     async close(timeoutMs) {
       await sql.close({ timeout: timeoutMs / 1000 }).catch(() => undefined);
     },

@@ -9,12 +9,26 @@ export interface Driver {
   query(text: string, values: readonly SqlValue[]): Promise<readonly Row[]>;
   /** Runs statements on one connection between BEGIN and COMMIT; rolls back when `work` rejects. @throws DatabaseError */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /**
+   * Subscribes to a channel on a connection of its own, which heals by itself. `onListening` runs at the start and after
+   * each loss, since what was sent meanwhile is gone. @throws DatabaseError
+   */
+  listen(
+    channel: string,
+    onPayload: (payload: string) => void,
+    onListening: () => void,
+  ): Promise<Subscription>;
   /** Waits up to `timeoutMs` for statements under way, then cuts every connection. Safe twice. */
   close(timeoutMs: number): Promise<void>;
 }
 
 export type SqlValue = string | null;
 export type Row = Readonly<Record<string, unknown>>;
+
+/** A channel that is listened to. */
+export interface Subscription {
+  close(): Promise<void>;
+}
 
 /** One connection inside a transaction. */
 export interface Session {

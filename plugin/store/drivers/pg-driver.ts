@@ -4,6 +4,7 @@ import type { Pool, PoolClient } from "pg";
 import { withinTime } from "../within-time.ts";
 import { DatabaseError } from "./database-error.ts";
 import type { Driver, DriverOptions, Row, Session, SqlValue } from "./driver.ts";
+import { listenForEver } from "./pg-listener.ts";
 
 /** A pool of the npm package `pg`, an optional peer dependency. Works under Bun and Node. */
 export async function openPgDriver(options: DriverOptions): Promise<Driver> {
@@ -37,6 +38,7 @@ export async function openPgDriver(options: DriverOptions): Promise<Driver> {
   return {
     query: (text, values) => run(pool, text, values, options.prepare),
     transaction: (work) => inTransaction(pool, options.prepare, work),
+    listen: (channel, onPayload, onListening) => listenForEver(pool, channel, onPayload, onListening),
     close(timeoutMs) {
       closing ??= closePool(pool, clients, timeoutMs);
       return closing;

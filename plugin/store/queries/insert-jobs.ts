@@ -15,13 +15,18 @@ export type InsertJobs = (
 export interface InsertedJob {
   readonly row: string;
   readonly nonce: string;
+  /** Whether it may be claimed at once. */
+  readonly due: boolean;
 }
 
 /**
  * Inserts many jobs and makes them claimable, in one statement. No two of them share a key, and they must come sorted by
  * (producer, key): overlapping batches in different orders would deadlock.
+ *
+ * Other processes are notified only for due jobs of queues that somebody registered for: commits that notify queue behind one lock
+ * of the whole server.
  */
-export function insertJobs(sql: SqlContext): InsertJobs {
+export function insertJobs(sql: SqlContext, channel: string): InsertJobs {
   const text = `
     with t as materialized (select ${sql.clock} as now),
     fresh as (
@@ -37,8 +42,13 @@ export function insertJobs(sql: SqlContext): InsertJobs {
     ), put as (
       insert into ${sql.table("ready")} (queue, next_run, id, updated_at, max_attempts)
       select queue, greatest(requested_at, created_at), id, created_at, max_attempts from fresh
+    ), told as materialized (
+      select pg_notify('${channel}', d.queue::text)::text as sent
+      from (select distinct queue from fresh where requested_at <= created_at) d
+      where exists (select from ${sql.table("waiter")} w where w.queue = d.queue and w.until > (select now from t))
     )
-    select id::text as row, encode(nonce, 'hex') as nonce from fresh`;
+    select id::text as row, encode(nonce, 'hex') as nonce, requested_at <= created_at as due
+    from fresh, (select count(sent) from told) as notified`;
   return async (db, lane, jobs) => {
     const random = randomBytes(10 * jobs.length).toString("hex");
     const nonces = jobs.map((_, index) => random.slice(20 * index, 20 * index + 20));
@@ -53,10 +63,7 @@ export function insertJobs(sql: SqlContext): InsertJobs {
       textArray(jobs.map((job) => job.key)),
       textArray(jobs.map((job) => job.payload)),
     ]);
-    const inserted = new Map(rows.map((row) => [row.nonce as string, row.row as string]));
-    return nonces.map((nonce) => {
-      const row = inserted.get(nonce);
-      return row === undefined ? undefined : { row, nonce };
-    });
+    const inserted = new Map(rows.map((row) => [row.nonce, row as unknown as InsertedJob]));
+    return nonces.map((nonce) => inserted.get(nonce));
   };
 }

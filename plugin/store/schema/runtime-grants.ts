@@ -23,6 +23,7 @@ export const runtimeGrants: readonly TableGrant[] = [
   { table: "ready", privileges: ["select", "insert", "delete"], updatable: ["updated_at"] },
   { table: "lease", privileges: ["select", "insert", "update", "delete"] },
   { table: "outcome", privileges: ["select", "insert"] },
+  { table: "waiter", privileges: ["select", "insert", "update", "delete"] },
 ];
 
 /** Gives a role the runtime grants. Adds only, so that a build that still runs keeps what it needs. */
