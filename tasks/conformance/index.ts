@@ -1,0 +1,2 @@
+export { describeTaskProviderConformance } from "./describe-provider-conformance.ts";
+export type { ProviderConformance, ProviderUnderTest } from "./provider-under-test.ts";

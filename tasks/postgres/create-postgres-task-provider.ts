@@ -1,0 +1,135 @@
+import { callQuietly } from "../logger.ts";
+import type { Execute, ProviderWorkerOptions, TaskProvider, TaskWorker } from "../provider.ts";
+import { type TaskErrorPhase, TaskQueueError } from "../task-queue-error.ts";
+import { runWorker } from "../worker/run-worker.ts";
+import { cancelJob } from "./cancel-job.ts";
+import { enqueueTask } from "./enqueue-task.ts";
+import {
+  checkProviderOptions,
+  type PostgresTaskProviderOptions,
+  type PostgresTaskProviderSettings,
+} from "./options.ts";
+import { connectQueue, type Queue, type QueueConnection } from "./queue.ts";
+import { getJob, isUuid, listJobs, lookupKey, queueIdentity } from "./read-jobs.ts";
+import { retryJob } from "./retry-job.ts";
+import { SchemaUnfit } from "./schema.ts";
+import { createPostgresBackend, type PostgresBackend } from "./worker-backend.ts";
+import { createWorkerServices, type WorkerServices } from "./worker-services.ts";
+
+/**
+ * A task queue on pg-boss 12. Connects at its first use and never changes the schema: a missing or older one is
+ * `provider-unavailable` (a worker's `done` rejects), and the cause names the command. Nothing runs in the background before the first
+ * worker starts; jobs of a crashed worker are recovered only while some provider of the queue has a worker.
+ *
+ * @throws TaskQueueError `invalid-options`
+ *
+ * @example
+ * const provider = createPostgresTaskProvider({ queueName: "reports", connectionString });
+ */
+export function createPostgresTaskProvider(options: PostgresTaskProviderOptions): Required<TaskProvider> {
+  const settings = checkProviderOptions(options);
+  const connection = connectQueue(settings);
+  const onError = (error: unknown): void => callQuietly(() => settings.onError?.(error));
+  const services = createWorkerServices(connection, settings.superviseIntervalSeconds, onError);
+  const workers = new Set<TaskWorker>();
+  let closing: Promise<void> | undefined;
+
+  const ask = async <T>(phase: TaskErrorPhase, work: (queue: Queue) => Promise<T>): Promise<T> => {
+    if (closing) throw new TaskQueueError("closed", phase);
+    try {
+      return await work(await connection.ready());
+    } catch (cause) {
+      throw cause instanceof TaskQueueError
+        ? cause
+        : new TaskQueueError("provider-unavailable", phase, { cause });
+    }
+  };
+
+  return {
+    enqueue: (request) => ask("enqueue", (queue) => enqueueTask(queue, request)),
+    get: (jobId) => ask("get", (queue) => getJob(queue, jobId)),
+    cancel: (jobId) => ask("cancel", (queue) => cancelJob(queue, jobId)),
+    retry: (jobId) => ask("retry", (queue) => retryJob(queue, jobId)),
+    list: (query) =>
+      ask("list", (queue) => {
+        if (query.after === undefined || isUuid(query.after)) return listJobs(queue, query);
+        const cause = new TypeError("after: expected a job id");
+        throw new TaskQueueError("invalid-options", "list", { cause });
+      }),
+    identity: () => ask("identity", queueIdentity),
+    lookupDeduplicationKey: (key) => ask("lookup", (queue) => lookupKey(queue, key)),
+    startWorker(execute, workerOptions) {
+      if (closing) throw new TaskQueueError("closed", "work");
+      const worker = startWorker({ connection, services, settings, onError }, execute, workerOptions);
+      workers.add(worker);
+      const forget = (): void => void workers.delete(worker);
+      worker.done.then(forget, forget);
+      return worker;
+    },
+    close() {
+      closing ??= (async () => {
+        await Promise.all(Array.from(workers, (worker) => worker.stop()));
+        try {
+          await connection.close();
+        } catch (cause) {
+          throw new TaskQueueError("provider-unavailable", "close", { cause });
+        }
+      })();
+      return closing;
+    },
+  };
+}
+
+interface WorkerDeps {
+  readonly connection: QueueConnection;
+  readonly services: WorkerServices;
+  readonly settings: PostgresTaskProviderSettings;
+  readonly onError: (error: unknown) => void;
+}
+
+function startWorker(
+  { connection, services, settings, onError }: WorkerDeps,
+  execute: Execute,
+  options: ProviderWorkerOptions,
+): TaskWorker {
+  const backend = createPostgresBackend(connection, settings.heartbeatSeconds);
+  const firstLook = services.join(backend);
+  // A batch may be over before the first interval: it recovers what a crashed one left before it asks what is due.
+  const before = options.maxJobs === undefined ? undefined : firstLook;
+  const { pollIntervalMs } = settings;
+  const worker = runWorker(fatalWithoutSchema(backend, before), execute, {
+    ...options,
+    pollIntervalMs,
+    onError,
+  });
+  const done = (async () => {
+    try {
+      await worker.done;
+    } finally {
+      await services.leave(backend);
+    }
+  })();
+  const ended = done.catch(() => {}); // whoever awaits `done` is told; nobody else has to be
+  return {
+    done,
+    async stop(stopOptions) {
+      await worker.stop(stopOptions);
+      await ended;
+    },
+  };
+}
+
+/** A worker waits out an outage, but not a schema that is missing: no waiting helps there. */
+function fatalWithoutSchema(backend: PostgresBackend, before: Promise<void> | undefined): PostgresBackend {
+  return {
+    ...backend,
+    async fetch(count) {
+      await before;
+      try {
+        return await backend.fetch(count);
+      } catch (cause) {
+        throw cause instanceof SchemaUnfit ? new TaskQueueError("invalid-options", "work", { cause }) : cause;
+      }
+    },
+  };
+}

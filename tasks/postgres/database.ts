@@ -1,0 +1,96 @@
+import pg, { type Pool, type PoolClient } from "pg";
+import { callQuietly } from "../logger.ts";
+import { withDeadline } from "./with-deadline.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Runs a statement. pg-boss takes the same shape, so a caller's transaction serves both. */
+export interface SqlRunner {
+  executeSql(text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }>;
+}
+
+export interface Database extends SqlRunner {
+  /** One connection, one transaction; rolled back when `work` rejects. */
+  transaction<T>(work: (transaction: SqlRunner) => Promise<T>): Promise<T>;
+  /** A connection of its own, outside the pool, with the pool's settings. Not connected yet. */
+  newClient(): pg.Client;
+  /** Closes the pool unless it is borrowed. */
+  close(): Promise<void>;
+}
+
+export interface OpenDatabaseOptions {
+  readonly connectionString?: string | undefined;
+  readonly pool?: Pool | undefined;
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** Longest wait for a connection, and for one statement. A frozen server must not hang a loop for ever. */
+const connectTimeoutMs = 10_000;
+const statementTimeoutMs = 30_000;
+/** pg-boss's scripts for maintenance and migration, which come without values, may walk whole tables. */
+const scriptTimeoutMs = 600_000;
+
+/** Opens a pool or borrows the one that is given. Nothing is connected yet. */
+export function openDatabase(options: OpenDatabaseOptions): Database {
+  const borrowed = options.pool;
+  const pool =
+    borrowed ??
+    new pg.Pool({
+      connectionString: options.connectionString as string,
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+    });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  const onPoolError = (error: unknown): void => callQuietly(() => options.onError?.(error));
+  pool.on("error", onPoolError);
+  let closing: Promise<void> | undefined;
+  return {
+    executeSql: (text, values) => withClient(pool, (client) => run(client, text, values)),
+    transaction: (work) =>
+      withClient(pool, async (client) => {
+        await run(client, "begin isolation level read committed");
+        const result = await work({ executeSql: (text, values) => run(client, text, values) });
+        await run(client, "commit");
+        return result;
+      }),
+    newClient() {
+      // The password is not enumerable in a pool's options.
+      const { options: settings } = pool;
+      const password = settings.password === undefined ? {} : { password: settings.password };
+      return new pg.Client({ ...settings, ...password, keepAlive: true });
+    },
+    close() {
+      closing ??= (async () => {
+        if (borrowed) borrowed.off("error", onPoolError);
+        else await pool.end();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** A connection whose work failed is closed, not reused: it may be in a transaction, read-only or half dead. */
+async function withClient<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await withDeadline(pool.connect(), connectTimeoutMs, "no connection in time", (late) =>
+    late.release(),
+  );
+  // The pool listens only while a client is idle; one that breaks in use would end the process.
+  const ignore = (): void => {};
+  client.on("error", ignore);
+  let failed = true;
+  try {
+    const result = await work(client);
+    failed = false;
+    return result;
+  } finally {
+    client.off("error", ignore);
+    client.release(failed);
+  }
+}
+
+async function run(client: PoolClient, text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }> {
+  const limit =
+    values === undefined && /^\s*BEGIN\b[\s\S]*;/.test(text) ? scriptTimeoutMs : statementTimeoutMs;
+  const query = values === undefined ? client.query(text) : client.query(text, [...values]);
+  return withDeadline(query as Promise<{ rows: Row[] }>, limit, "no answer in time");
+}

@@ -1,0 +1,159 @@
+import { callQuietly } from "../logger.ts";
+import { batchCalls } from "./batch-calls.ts";
+import { asBossDb, openBoss, type PgBoss } from "./boss.ts";
+import { type Database, openDatabase, type SqlRunner } from "./database.ts";
+import { insertEach, type NewJob } from "./insert-jobs.ts";
+import { type ListenerOptions, startListener } from "./listener.ts";
+import type { PostgresTaskProviderSettings } from "./options.ts";
+import { advice, qualified, SchemaUnfit, verifySchema } from "./schema.ts";
+
+/** One queue, connected: what every query of this folder gets first. */
+export interface Queue {
+  readonly name: string;
+  readonly db: Database;
+  readonly boss: PgBoss;
+  readonly settings: PostgresTaskProviderSettings;
+  readonly tables: QueueTables;
+  /** pg-boss's own channel: its inserts notify there, so ours need no statement of their own. */
+  readonly channel: string;
+  /** Inserts a job; those that come while another insert is under way share the next statement, and its notification. */
+  readonly insert: (job: NewJob) => Promise<PromiseSettledResult<void>>;
+}
+
+export interface QueueTables {
+  /** pg-boss's. Read freely; what we write there is said at each place. */
+  readonly job: string;
+  readonly queue: string;
+  readonly key: string;
+  readonly cancel: string;
+}
+
+/** Connects on first use, and again after a failure. */
+export interface QueueConnection {
+  ready(): Promise<Queue>;
+  listen(onWake: ListenerOptions["onWake"]): Promise<{ stop(): Promise<void> }>;
+  close(): Promise<void>;
+}
+
+export function connectQueue(settings: PostgresTaskProviderSettings): QueueConnection {
+  const onError = (error: unknown): void => callQuietly(() => settings.onError?.(error));
+  const db = openDatabase({ ...settings, onError });
+  let opening: Promise<Queue> | undefined;
+  let closing: Promise<void> | undefined;
+  const ready = (): Promise<Queue> => {
+    opening ??= openQueue(db, settings, onError).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  return {
+    ready,
+    async listen(onWake) {
+      const { channel, name } = await ready();
+      return startListener({
+        channel,
+        newClient: () => db.newClient(),
+        onWake: (payload) => {
+          if (payload === undefined || payload === name) onWake(payload);
+        },
+        onError,
+      });
+    },
+    close() {
+      closing ??= (async () => {
+        const queue = await opening?.catch(() => undefined);
+        try {
+          await queue?.boss.stop({ graceful: false, close: false });
+        } finally {
+          await db.close();
+        }
+      })();
+      return closing;
+    },
+  };
+}
+
+async function openQueue(
+  db: Database,
+  settings: PostgresTaskProviderSettings,
+  onError: (error: unknown) => void,
+): Promise<Queue> {
+  const { schema, queueName: name } = settings;
+  await verifySchema(db, schema);
+  let channel: string | undefined;
+  const boss = openBoss({
+    ...settings,
+    db: asBossDb({
+      executeSql: (text, values) => db.executeSql(text, values),
+      // pg-boss computes the channel; the listening is ours, and only while a worker runs.
+      listen: (named: string) => {
+        channel = named;
+        return Promise.resolve({ close: () => Promise.resolve() });
+      },
+    } as SqlRunner),
+    migrate: false,
+    createSchema: false,
+    onError,
+  });
+  try {
+    await startBoss(boss, schema);
+    if (channel === undefined) throw new Error("pg-boss named no channel");
+    const tables = {
+      job: qualified(schema, "job"),
+      queue: qualified(schema, "lenso_task_queue"),
+      key: qualified(schema, "lenso_task_key"),
+      cancel: qualified(schema, "lenso_task_cancel"),
+    };
+    await ensureQueue(boss, db, tables.queue, name, settings);
+    const insert = batchCalls((jobs: readonly NewJob[]) => insertEach(boss, name, jobs), 100);
+    return { name, db, boss, settings, tables, channel, insert };
+  } catch (error) {
+    await boss.stop({ graceful: false, close: false });
+    throw error;
+  }
+}
+
+async function startBoss(boss: PgBoss, schema: string): Promise<void> {
+  try {
+    await boss.start();
+  } catch (error) {
+    // pg-boss has no code for these two.
+    if (error instanceof Error && /not installed|requires migrations/.test(error.message))
+      throw new SchemaUnfit(
+        `schema "${schema}" holds another version of pg-boss than this release needs: ${advice}`,
+        { cause: error },
+      );
+    throw error;
+  }
+}
+
+/** The rows of a queue, in pg-boss and in ours. Rows only, no DDL; harmless when many do it at once. */
+export async function ensureQueue(
+  boss: PgBoss,
+  db: SqlRunner,
+  table: string,
+  name: string,
+  settings: Pick<PostgresTaskProviderSettings, "expireInSeconds" | "heartbeatSeconds" | "retentionSeconds">,
+): Promise<void> {
+  const found = await boss.getQueue(name);
+  if (found === null)
+    await boss.createQueue(name, {
+      policy: "standard",
+      notify: true,
+      expireInSeconds: settings.expireInSeconds,
+      heartbeatSeconds: settings.heartbeatSeconds,
+      deleteAfterSeconds: settings.retentionSeconds,
+    });
+  else if (found.policy !== "standard")
+    throw new Error(
+      `pg-boss queue "${name}" has the policy ${String(found.policy)}: tasks need a standard one`,
+    );
+  else if (found.notify !== true) await boss.updateQueue(name, { notify: true });
+  await db.executeSql(`insert into ${table} (queue) values ($1) on conflict (queue) do nothing`, [name]);
+}
+
+/** Wakes idle workers when the transaction commits. A hint: polling finds the job as well. */
+export async function notifyQueue(runner: SqlRunner, { channel, name }: Queue): Promise<void> {
+  await runner.executeSql("select pg_notify($1, $2)", [channel, name]);
+}

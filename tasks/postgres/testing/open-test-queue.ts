@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { type TestDatabase, testDatabase } from "../../../tests/support/test-database.ts";
+import type { ProviderUnderTest } from "../../conformance/index.ts";
+import { createPostgresTaskProvider, migratePostgresTaskQueue } from "../index.ts";
+import { checkProviderOptions, type PostgresTaskProviderOptions } from "../options.ts";
+import { connectQueue, type Queue } from "../queue.ts";
+import { superviseOnce } from "../supervise.ts";
+
+/** A database with the task tables, copied from one that was migrated once. */
+export function migratedDatabase(): Promise<TestDatabase> {
+  return testDatabase({
+    template: "tasks_postgres",
+    prepare: (url) => migratePostgresTaskQueue({ connectionString: url }),
+  });
+}
+
+export interface TestQueue extends ProviderUnderTest {
+  readonly url: string;
+  readonly queueName: string;
+  readonly pool: pg.Pool;
+  /** A connection of the tests' own, as the provider has it. */
+  queue(): Promise<Queue>;
+  provider(options?: Partial<PostgresTaskProviderOptions>): ReturnType<typeof createPostgresTaskProvider>;
+  /** One look of a supervisor, whenever the last one was. */
+  supervise(): Promise<void>;
+}
+
+/** A fresh queue in a migrated database. Its supervisors look every second; its shortest lease is pg-boss's, 10 seconds. */
+export async function openTestQueue(url: string): Promise<TestQueue> {
+  const queueName = `q-${randomBytes(6).toString("hex")}`;
+  const settings = { queueName, heartbeatSeconds: 10, superviseIntervalSeconds: 1, pollIntervalMs: 200 };
+  const pool = new pg.Pool({ connectionString: url, max: 8 });
+  const connection = connectQueue(checkProviderOptions({ ...settings, pool }));
+  const supervise = async (): Promise<void> => {
+    const queue = await connection.ready();
+    await pool.query(
+      "update pgboss.queue set monitor_claim_on = null, monitor_on = null, maintain_on = null where name = $1",
+      [queueName],
+    );
+    await superviseOnce(queue);
+  };
+  return {
+    url,
+    queueName,
+    pool,
+    queue: () => connection.ready(),
+    provider: (options = {}) =>
+      createPostgresTaskProvider({
+        ...settings,
+        ...(options.pool === undefined ? { connectionString: url } : {}),
+        ...options,
+      }),
+    supervise,
+    async expireLeases() {
+      await pool.query(
+        "update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour' where name = $1 and state = 'active'",
+        [queueName],
+      );
+      await supervise();
+    },
+    async prune() {
+      await pool.query(
+        "update pgboss.job set completed_on = completed_on - interval '1 year' where name = $1 and completed_on is not null",
+        [queueName],
+      );
+      await supervise();
+    },
+    async inTransaction(work) {
+      const client = await pool.connect();
+      try {
+        await client.query("begin");
+        await work(client);
+        await client.query("commit");
+      } catch (error) {
+        await client.query("rollback");
+        throw error;
+      } finally {
+        client.release();
+      }
+    },
+    async close() {
+      await connection.close();
+      await pool.end();
+    },
+  };
+}
