@@ -80,8 +80,15 @@ export interface ProviderWorkerOptions {
 export interface TaskWorker {
   /** Resolves after the drain; rejects only when an outage outlasts its bound or the queue cannot work at all. */
   readonly done: Promise<void>;
-  /** Stops claiming and waits for the handlers; `abort` aborts their signals first. Safe twice. */
-  stop(options?: { readonly abort?: boolean }): Promise<void>;
+  /** Stops claiming and waits for the handlers. Safe twice; a later call may add an abort. Never rejects because of a handler. */
+  stop(options?: StopOptions): Promise<void>;
+}
+
+export interface StopOptions {
+  /** Aborts the handlers' signals at once. They still have to end: nothing is freed by a race. */
+  readonly abort?: boolean;
+  /** With `abort`: after so many ms handlers that ignore it are reported and left, their claims no longer renewed. Default: never. */
+  readonly graceMs?: number;
 }
 
 export type CancelOutcome = "cancelled" | "requested" | "terminal" | "missing";
@@ -94,7 +101,13 @@ export interface TaskProvider {
   retry(jobId: string): Promise<boolean>;
   startWorker(execute: Execute, options: ProviderWorkerOptions): TaskWorker;
   close(): Promise<void>;
-  list?(query: { readonly tasks: readonly string[]; readonly limit: number; readonly after?: string }): Promise<JobPage>;
+  list?(query: {
+    readonly tasks: readonly string[];
+    readonly limit: number;
+    readonly after?: string;
+  }): Promise<JobPage>;
   identity?(): Promise<{ readonly kind: string; readonly id: string }>;
-  lookupDeduplicationKey?(key: string): Promise<{ readonly jobId: string; readonly status: JobStatus | null } | null>;
+  lookupDeduplicationKey?(
+    key: string,
+  ): Promise<{ readonly jobId: string; readonly status: JobStatus | null } | null>;
 }

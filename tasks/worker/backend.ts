@@ -17,7 +17,9 @@ export interface BackendClaim {
 export type PulseAnswer = "held" | "lost" | "cancelled";
 
 /** How an attempt ended, for the backend to record. `interrupted`: a stop or a time-out aborted it, which is a retryable attempt. */
-export type AttemptOutcome = ExecutionResult | { readonly ok: false; readonly error: "aborted"; readonly final: false };
+export type AttemptOutcome =
+  | ExecutionResult
+  | { readonly ok: false; readonly error: "aborted"; readonly final: false };
 
 /**
  * What the worker runtime needs of a queue; every verb is fenced by the claim and rejects when there is no answer. The runtime owns
@@ -26,6 +28,11 @@ export type AttemptOutcome = ExecutionResult | { readonly ok: false; readonly er
 export interface WorkerBackend<Claim extends BackendClaim = BackendClaim> {
   /** How long a claim or a pulse holds, in ms, reckoned from before it was sent. */
   readonly leaseMs: number;
+  /**
+   * True: a claim that has just come proves by itself that the job is ours and not cancelled, so its attempt needs no first pulse.
+   * Saves a call for each job. Default false.
+   */
+  readonly freshClaimIsProof?: boolean;
   /** Claims at most `count` due jobs. */
   fetch(count: number): Promise<readonly Claim[]>;
   /** Proves ownership and prolongs the claim. */
@@ -34,6 +41,9 @@ export interface WorkerBackend<Claim extends BackendClaim = BackendClaim> {
   settle(claim: Claim, outcome: AttemptOutcome): Promise<"settled" | "lost">;
   /** Returns a claim that never entered its handler. */
   giveBack(claim: Claim): Promise<void>;
-  /** Resolves when a job may be claimable, at the latest after `timeoutMs` or when the signal aborts. */
+  /**
+   * Resolves when a job may be claimable, at the latest after `timeoutMs` or when the signal aborts. A wake-up that came after the last
+   * `fetch` had begun counts: it resolves at once.
+   */
   wait(timeoutMs: number, signal: AbortSignal): Promise<void>;
 }

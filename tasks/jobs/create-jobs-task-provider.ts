@@ -1,0 +1,137 @@
+import { databaseClock } from "../../plugin/store/sql-context.ts";
+import type { TaskProvider, TaskWorker } from "../provider.ts";
+import { TaskQueueError } from "../task-queue-error.ts";
+import { runWorker } from "../worker/run-worker.ts";
+import { isRecordId } from "./carrier-job.ts";
+import { CommitWatch } from "./commit-watch.ts";
+import { dispatchRecord } from "./dispatch-record.ts";
+import { enqueueTask } from "./enqueue-task.ts";
+import { verifyTaskSchema } from "./migration/verify-task-schema.ts";
+import { openJobsQueue } from "./open-jobs-queue.ts";
+import { checkProviderOptions, databaseOf, type JobsTaskProviderOptions } from "./options.ts";
+import { proveRoles } from "./prove-roles.ts";
+import { findKey } from "./records/find-key.ts";
+import { listTasks } from "./records/list-tasks.ts";
+import { queueIdentity } from "./records/queue-identity.ts";
+import { readTask } from "./records/read-task.ts";
+import { RecordDatabase } from "./records/record-database.ts";
+import { requestCancel } from "./records/request-cancel.ts";
+import { retryTask } from "./records/retry-task.ts";
+import { succeedOnce } from "./succeed-once.ts";
+import { Sweeper } from "./sweeper.ts";
+import { JobsWorkerBackend } from "./worker-backend.ts";
+
+/**
+ * Tasks on a bound `lenso.jobs@1`: the record of each task is kept in a schema made by `migrateJobsTaskQueue`, in the same database as
+ * the jobs or in another; the Jobs capability only carries it to a worker.
+ *
+ * `transaction` of an enqueue is the caller's open transaction on the record's database (a kysely `Transaction`, a `pg` client or the
+ * `tx` of `Bun.SQL`): the task exists when it commits. Starts nothing and connects to nothing yet.
+ *
+ * @throws TaskQueueError `invalid-options`; `cause` names the key.
+ * @example
+ * const provider = createJobsTaskProvider({
+ *   jobs: createJobsClient(context.handle("jobs")),
+ *   queue: "reports",
+ *   leaseSeconds: 30,
+ *   connectionString: databaseUrl,
+ * });
+ */
+export function createJobsTaskProvider(options: JobsTaskProviderOptions): TaskProvider {
+  return createProviderWith({ clock: databaseClock }, options);
+}
+
+/** @internal The same with another clock in the record's statements, for tests that move time. */
+export function createProviderWith(
+  engine: { readonly clock: string },
+  options: JobsTaskProviderOptions,
+): TaskProvider {
+  const checked = checkProviderOptions(options);
+  const database = new RecordDatabase(databaseOf(checked));
+  const queue = openJobsQueue(checked, database, engine.clock);
+  const { records } = queue;
+  const sweeper = new Sweeper(queue, {
+    intervalMs: checked.sweepIntervalSeconds * 1000,
+    dispatchAgainSeconds: checked.sweepIntervalSeconds,
+    retentionSeconds: checked.retentionSeconds,
+  });
+  const commits = new CommitWatch(queue);
+  const verified = succeedOnce(() => verifyTaskSchema(database, checked.schema));
+  const proven = succeedOnce(() => proveRoles(checked.jobs));
+  const workers = new Set<TaskWorker>();
+  const calls = new Set<Promise<unknown>>();
+  let closing: Promise<void> | undefined;
+
+  /** Runs a call on a verified schema; `close` waits for it. */
+  const run = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (closing) throw new TaskQueueError("closed", "work");
+    const call = verified().then(work);
+    calls.add(call);
+    return call.finally(() => calls.delete(call));
+  };
+
+  return {
+    enqueue: (request) => run(() => enqueueTask(queue, request, commits.watch)),
+    get: (jobId) => run(async () => (isRecordId(jobId) ? await readTask(records, jobId) : undefined) ?? null),
+    cancel: (jobId) => run(async () => (isRecordId(jobId) ? requestCancel(records, jobId) : "missing")),
+    retry: (jobId) =>
+      run(async () => {
+        const dispatch = isRecordId(jobId) ? await retryTask(records, jobId) : undefined;
+        if (dispatch !== undefined) await dispatchRecord(queue, dispatch);
+        return dispatch !== undefined;
+      }),
+    list: ({ tasks, limit, after }) =>
+      run(async () => {
+        const jobs = await listTasks(records, { tasks, limit: limit + 1, after });
+        const page = jobs.slice(0, limit);
+        return { jobs: page, next: jobs.length > limit ? (page.at(-1)?.jobId ?? null) : null };
+      }),
+    identity: () => run(async () => ({ kind: "lenso.jobs@1", id: await queueIdentity(records) })),
+    lookupDeduplicationKey: (key) =>
+      run(async () => {
+        const found = await findKey(records, key);
+        if (found === undefined) return null;
+        return { jobId: found.taskId, status: (await readTask(records, found.taskId)) ?? null };
+      }),
+    startWorker(execute, workerOptions) {
+      if (closing) throw new TaskQueueError("closed", "work");
+      const swept = succeedOnce(() => sweeper.sweep());
+      const backend = new JobsWorkerBackend(queue, {
+        signals: checked.signals,
+        pollIntervalMs: checked.pollIntervalMs,
+        async ready() {
+          await Promise.all([verified(), proven()]);
+          await swept(); // so that a batch finds what was recorded and not dispatched
+        },
+      });
+      sweeper.join();
+      const worker = runWorker(backend, execute, {
+        ...workerOptions,
+        // A wait on signals looks by itself; the backend falls back to the interval when they fail.
+        pollIntervalMs: checked.signals === undefined ? checked.pollIntervalMs : signalledPollMs,
+        onError: (error) => checked.onError?.(error),
+      });
+      workers.add(worker);
+      void worker.done
+        .catch(() => undefined)
+        .then(() => {
+          workers.delete(worker);
+          sweeper.leave();
+        });
+      return worker;
+    },
+    close() {
+      closing ??= (async () => {
+        await Promise.all([...workers].map((worker) => worker.stop()));
+        await Promise.allSettled(calls);
+        await commits.close();
+        await sweeper.close();
+        await database.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** How long a worker waits on signals before it looks by itself, in ms. */
+const signalledPollMs = 15_000;

@@ -1,0 +1,19 @@
+import type { JobsClient } from "../../capability/index.ts";
+import type { RecordSession } from "./records/record-session.ts";
+
+/** What the parts of the provider share. */
+export interface JobsQueue {
+  readonly jobs: JobsClient;
+  /** The records of the queue, on the provider's own connections. */
+  readonly records: RecordSession;
+  readonly leaseSeconds: number;
+  readonly trouble: Trouble;
+}
+
+/** Background trouble of one provider, told to the caller once each time it begins. */
+export interface Trouble {
+  /** Tells about a failure unless this subject was already failing. */
+  begins(subject: string, error: unknown): void;
+  /** The subject works again: its next failure is told. */
+  ends(subject: string): void;
+}

@@ -1,0 +1,22 @@
+import type { CancelOutcome } from "../../provider.ts";
+import type { RecordSession } from "./record-session.ts";
+import { openStates } from "./record-state.ts";
+
+/** Ends a pending task, so that no delivery can start it; asks the holder of a running one to stop. */
+export async function requestCancel(session: RecordSession, id: string): Promise<CancelOutcome> {
+  const table = session.table("task");
+  const text = `
+    with changed as (
+      update ${table} set
+        cancel_requested = true,
+        state = case when state = 'pending' then 'cancelled' else state end,
+        error = case when state = 'pending' then null else error end,
+        finished_at = case when state = 'pending' then ${session.clock} end
+      where queue = $1::text and id = $2::text::uuid and state in ${openStates}
+      returning case when state = 'running' then 'requested' else 'cancelled' end as outcome
+    )
+    select coalesce((select outcome from changed), 'terminal') as outcome
+    from ${table} where queue = $1::text and id = $2::text::uuid`;
+  const [row] = await session.query(text, [session.queue, id]);
+  return (row?.["outcome"] as CancelOutcome | undefined) ?? "missing";
+}

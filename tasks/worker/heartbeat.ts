@@ -1,0 +1,58 @@
+import { backoffMs } from "./backoff.ts";
+import type { WorkerTime } from "./time.ts";
+
+/** The pulses of one attempt, one after the other. */
+export interface Heartbeat {
+  /** How long the next pulse has been overdue, in ms: more than a little means that the event loop was blocked. */
+  readonly overdueMs: number;
+  /** Sends no further pulse and resolves when the one in flight has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Calls `pulse` about every `everyMs` until it answers false or the heartbeat is stopped. A pulse that rejects is sent again sooner.
+ */
+export function startHeartbeat(
+  time: WorkerTime,
+  everyMs: () => number,
+  pulse: () => Promise<boolean>,
+): Heartbeat {
+  let failures = 0;
+  let inFlight: Promise<void> | undefined;
+  let dueAt = Number.POSITIVE_INFINITY;
+  let callOff = (): void => {};
+  let stopped = false;
+
+  const schedule = (): void => {
+    if (stopped) return;
+    // A little early by chance, so that claims of one batch don't pulse in step for ever.
+    const every = everyMs() * (0.9 + Math.random() / 10);
+    const inMs = failures === 0 ? every : backoffMs(failures, { capMs: every });
+    dueAt = time.now() + inMs;
+    callOff = time.after(inMs, () => {
+      inFlight = beat();
+    });
+  };
+  const beat = async (): Promise<void> => {
+    dueAt = Number.POSITIVE_INFINITY;
+    try {
+      const goOn = await pulse();
+      failures = 0;
+      if (goOn) schedule();
+    } catch {
+      failures += 1; // told by whoever made the pulse
+      schedule();
+    }
+  };
+  schedule();
+  return {
+    get overdueMs() {
+      return Math.max(0, time.now() - dueAt);
+    },
+    async stop() {
+      stopped = true;
+      callOff();
+      await inFlight;
+    },
+  };
+}
