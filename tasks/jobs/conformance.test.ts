@@ -1,17 +1,12 @@
 import { SQL } from "bun";
 import { describeTaskProviderConformance } from "../conformance/index.ts";
-import { openTaskWorld, type TaskWorldOptions } from "./testing/task-world.ts";
+import { openTaskWorld } from "./testing/task-world.ts";
 
-const worlds: readonly TaskWorldOptions[] = [
-  { jobs: "same", leaseSeconds: 6 },
-  { jobs: "separate", leaseSeconds: 6 },
-];
-
-for (const options of worlds) {
+for (const jobs of ["same", "separate"] as const) {
   describeTaskProviderConformance({
-    name: `lenso.jobs@1 in the ${options.jobs} database`,
+    name: `lenso.jobs@1 in the ${jobs} database`,
     async open() {
-      const world = await openTaskWorld(options);
+      const world = await openTaskWorld({ jobs, leaseSeconds: 6 });
       const signals = world.signals();
       return {
         provider: () => world.provider({ sweepIntervalSeconds: 1, ...(signals && { signals }) }),
