@@ -1,7 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import type { EnqueueRequest } from "../../capability/index.ts";
 import { backends, open, openPostgres, postgresBackends } from "./support/backends.ts";
-import { domain, inspectJob, jobRequest, leaseOf, times, valueOf, valuesOf, verdictOf } from "./support/given.ts";
+import {
+  domain,
+  inspectJob,
+  jobRequest,
+  leaseOf,
+  times,
+  valueOf,
+  valuesOf,
+  verdictOf,
+} from "./support/given.ts";
 
 describe.each(backends)("a key under contention, %s", (backend) => {
   test("of 50 calls at once with two payloads one intent wins, and all others of it are duplicates", async () => {
@@ -28,7 +37,9 @@ describe.each(backends)("a key under contention, %s", (backend) => {
   test("of equal calls at once exactly one is told that it created the job", async () => {
     await using bundle = await open(backend);
     const requests = times(20, () => jobRequest());
-    const answers = await valuesOf(times(200, (index) => bundle.producer.enqueue(requests[index % 20] as EnqueueRequest)));
+    const answers = await valuesOf(
+      times(200, (index) => bundle.producer.enqueue(requests[index % 20] as EnqueueRequest)),
+    );
     expect(answers.filter(({ created }) => created)).toHaveLength(20);
     expect(new Set(answers.map(({ job_id }) => job_id)).size).toBe(20);
   });
