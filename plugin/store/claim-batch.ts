@@ -52,7 +52,10 @@ async function fill(basket: Basket, { ready, reaper }: QueueWater, db: Database)
     const last = await basket.take(beginning);
     ready.setByFullScan(last, performance.now() - startedAt);
   };
+  // Each claim of the batch may look at the expired leases once, so that what one claim retires is bounded.
+  let looksLeft = basket.wanted;
   const reap = async (): Promise<number> => {
+    looksLeft -= 1;
     const { requeued, earliest } = await reaper.run(db, "hot");
     if (earliest !== undefined) ready.lower(earliest);
     return requeued;
@@ -66,7 +69,7 @@ async function fill(basket: Basket, { ready, reaper }: QueueWater, db: Database)
   }
   if (basket.full) return;
   await fullScan();
-  if (!basket.full && (await reap()) > 0) await fullScan();
+  while (!basket.full && looksLeft > 0 && (await reap()) > 0) await fullScan();
 }
 
 interface Lease {
@@ -94,8 +97,12 @@ class Basket {
     });
   }
 
+  get wanted(): number {
+    return this.#tokens.length;
+  }
+
   get full(): boolean {
-    return this.leases.length === this.#tokens.length;
+    return this.leases.length === this.wanted;
   }
 
   /** Claims what is missing; answers the last run time that it got. */

@@ -114,6 +114,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     await sql.unsafe(`insert into owned_${driver}.instance (instance_key, recorded_at) values ('first', now())`);
     const failure = await failureOf({ schema: `owned_${driver}`, key: "second", driver });
     expect(failure.kind).toBe("invalid_resolved_plan");
+    expect(failure.detail).toStartWith('prepare of "second": ');
     expect(failure.detail).toContain('belongs to the Instance "first", not to "second"');
   });
 });

@@ -92,9 +92,7 @@ describe.each(drivers)("over the driver %s", (driver: TestDriver) => {
     await sql.unsafe(`drop owned by ${role.role}`);
   });
 
-  // Bun's client always asks for a DateStyle of its own, "ISO, MDY", which no role can override.
-  const pooled = driver === "bun" ? test.failing : test;
-  pooled("behind a transaction pooler the role's missing settings are named as commands, which suffice", async () => {
+  test("behind a transaction pooler the role's missing settings are named as commands, which suffice", async () => {
     const { url } = await jobsDatabase();
     await using sql = observer(url, 2);
     await using clock = databaseClock(url);
