@@ -122,6 +122,23 @@ describe.each(postgresBackends)("a key that several processes write, %s", (backe
     },
   );
 
+  test.each(["before", "after"])(
+    "one that waits for long delays no neighbour that arrived %s it",
+    async (place) => {
+      await using bundle = await openPostgres(backend);
+      const first = jobRequest();
+      await valueOf(bundle.producer.enqueue(first));
+      const blocker = await bundle.database.block(uncommitted("contended"));
+      const contended = () => bundle.producer.enqueue({ ...first, idempotency_key: "contended" });
+      const early = place === "after" ? contended() : undefined;
+      const neighbour = bundle.producer.enqueue(jobRequest(), { timeoutMs: 5000 });
+      const answer = early ?? contended();
+      expect(verdictOf(await neighbour)).toBe("ok");
+      await blocker.commit();
+      expect(await valueOf(answer)).toMatchObject({ created: false });
+    },
+  );
+
   test("an enqueue of a running job waits for nobody and moves nothing", async () => {
     await using bundle = await openPostgres(backend);
     const request = jobRequest();

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
+import type { CallResult } from "../../capability/index.ts";
 import { maxWaitingCalls } from "../../plugin/store/coalescer.ts";
 import { givenClaimed, leaseOf, newJob, ok, problem } from "../postgres/support/jobs.ts";
 import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { drivers, type JobsHost, startJobs } from "../postgres/support/jobs-host.ts";
-import { expectEachJobInOnePlace, observer, until, watch } from "../postgres/support/observe.ts";
+import { expectEachJobInOnePlace, observer, until } from "../postgres/support/observe.ts";
 import { testServer } from "../support/test-server.ts";
 import { startLoad } from "./support/load.ts";
 import { type Proxy, startProxy } from "./support/proxy.ts";
@@ -45,7 +46,11 @@ async function linked(driver: (typeof drivers)[number]): Promise<Linked> {
 }
 
 /** Sends a call whose answer is lost on the way, and cuts the link once the server has answered. */
-async function loseReply<T>({ proxy }: Linked, call: () => Promise<T>, committed: () => Promise<boolean>): Promise<T> {
+async function loseReply<T>(
+  { proxy }: Linked,
+  call: () => Promise<T>,
+  committed: () => Promise<boolean>,
+): Promise<T> {
   proxy.mode = "dropReplies";
   const answer = call();
   await until("the server to have done it", committed);
@@ -72,10 +77,15 @@ describe.each(drivers)("over the driver %s", (driver) => {
     const { jobs, sql } = link;
     await givenClaimed(jobs);
     const request = newJob();
-    const lost = await loseReply(link, () => jobs.producer.enqueue(request), async () => {
-      const [row] = await sql`select count(*)::int as stored from jobs.jobs where idempotency_key = ${request.idempotency_key}`;
-      return row.stored === 1;
-    });
+    const lost = await loseReply(
+      link,
+      () => jobs.producer.enqueue(request),
+      async () => {
+        const [row] =
+          await sql`select count(*)::int as stored from jobs.jobs where idempotency_key = ${request.idempotency_key}`;
+        return row.stored === 1;
+      },
+    );
     expect(problem(lost)).toBe("runtime:unavailable");
     expect(ok(await askAgain(() => jobs.producer.enqueue(request))).created).toBe(false);
   });
@@ -88,12 +98,26 @@ describe.each(drivers)("over the driver %s", (driver) => {
       return row.settled === count;
     };
     const first = leaseOf(await givenClaimed(jobs));
-    const lost = await loseReply(link, () => jobs.worker.complete(first), () => settled(0));
+    const lost = await loseReply(
+      link,
+      () => jobs.worker.complete(first),
+      () => settled(0),
+    );
     expect(problem(lost)).toBe("runtime:unavailable");
     expect(ok(await askAgain(() => jobs.worker.complete(first)))).toEqual({ completed: true });
 
-    const second = { ...leaseOf(ok(await askAgain(() => givenClaimed(jobs).then((value) => ({ ok: true, value }) as const)))), failure_code: "smtp", retryable: true };
-    const lostFailure = await loseReply(link, () => jobs.worker.fail(second), () => settled(0));
+    const second = {
+      ...leaseOf(
+        ok(await askAgain(() => givenClaimed(jobs).then((value) => ({ ok: true, value }) as const))),
+      ),
+      failure_code: "smtp",
+      retryable: true,
+    };
+    const lostFailure = await loseReply(
+      link,
+      () => jobs.worker.fail(second),
+      () => settled(0),
+    );
     expect(problem(lostFailure)).toBe("runtime:unavailable");
     const again = ok(await askAgain(() => jobs.worker.fail(second)));
     expect(again.status).toBe("queued");
@@ -105,10 +129,14 @@ describe.each(drivers)("over the driver %s", (driver) => {
     const { jobs, sql } = link;
     ok(await jobs.worker.complete(leaseOf(await givenClaimed(jobs))));
     const { job_id } = ok(await jobs.producer.enqueue(newJob()));
-    const lost = await loseReply(link, () => jobs.worker.claim({ queue: "mail" }), async () => {
-      const [row] = await sql`select count(*)::int as leased from jobs.lease`;
-      return row.leased === 1;
-    });
+    const lost = await loseReply(
+      link,
+      () => jobs.worker.claim({ queue: "mail" }),
+      async () => {
+        const [row] = await sql`select count(*)::int as leased from jobs.lease`;
+        return row.leased === 1;
+      },
+    );
     expect(problem(lost)).toBe("runtime:unavailable");
     await sql`update lenso_test_clock.setting set ahead = ahead + interval '31 seconds'`;
     const again = ok(await askAgain(() => jobs.worker.claim({ queue: "mail" })));
@@ -142,10 +170,13 @@ describe.each(drivers)("over the driver %s", (driver) => {
     proxy.mode = "stall";
     const startedAt = performance.now();
     const own = jobs.producer.enqueue(newJob(), { timeoutMs: 200 });
-    const calls = [jobs.producer.enqueue(newJob()), jobs.worker.claim({ queue: "mail" })].map(watch);
+    const calls: Promise<CallResult<unknown, string>>[] = [
+      jobs.producer.enqueue(newJob()),
+      jobs.worker.claim({ queue: "mail" }),
+    ];
     expect(problem(await own)).toBe("runtime:deadline_exceeded");
     expect(performance.now() - startedAt).toBeLessThan(2000);
-    for (const call of calls) expect(problem(await call.promise)).toBe("runtime:unavailable");
+    for (const call of calls) expect(problem(await call)).toBe("runtime:unavailable");
     expect(performance.now() - startedAt).toBeWithin(19_000, 24_000);
     proxy.mode = "forward"; // the old connections are dead to us already: what works now is new
     ok(await askAgain(() => jobs.producer.enqueue(newJob())));
@@ -161,7 +192,8 @@ test("more waiting calls than the bound are told resource_exhausted at once, and
   const request = { job_id: `job_${"A".repeat(24)}` };
   const calls = Array.from({ length: maxWaitingCalls + 3000 }, () => jobs.observer.inspect(request));
   const results: Record<string, number> = {};
-  for (const call of calls) void call.then((result) => (results[problem(result)] = (results[problem(result)] ?? 0) + 1));
+  for (const call of calls)
+    void call.then((result) => (results[problem(result)] = (results[problem(result)] ?? 0) + 1));
   await until("the refusals", async () => (results["runtime:resource_exhausted"] ?? 0) > 0);
   expect(Object.keys(results)).toEqual(["runtime:resource_exhausted"]);
   expect(results["runtime:resource_exhausted"]).toBeLessThanOrEqual(3000);

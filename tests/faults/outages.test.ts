@@ -37,7 +37,8 @@ async function expectNothingLost(sql: SQL, load: Load): Promise<void> {
   const [row] = await sql`select count(*)::int as done from jobs.outcome where state = 's'`;
   expect(row.done).toBe(load.completed.size);
   const kinds = new Set(load.answers.keys());
-  for (const allowed of ["ok", "no_job_available", "invalid_lease", "runtime:unavailable"]) kinds.delete(allowed);
+  for (const allowed of ["ok", "no_job_available", "invalid_lease", "runtime:unavailable"])
+    kinds.delete(allowed);
   expect([...kinds]).toEqual([]);
   expect(unhandled).toEqual([]);
 }
@@ -53,14 +54,18 @@ async function underLoad(jobs: JobsHost, fault: (load: Load) => Promise<void>): 
 }
 
 describe.each(drivers)("over the driver %s", (driver) => {
-  test.each(["fast", "immediate"] as const)("a restart of the server (%s) under load loses no job and finishes none twice", async (mode) => {
-    const url = await freshDatabase();
-    const jobs = await startJobs({ url, driver });
-    const load = await underLoad(jobs, () => server.restart({ mode }));
-    await jobs.stop();
-    await using sql = observer(url, 1);
-    await expectNothingLost(sql, load);
-  }, 60_000);
+  test.each(["fast", "immediate"] as const)(
+    "a restart of the server (%s) under load loses no job and finishes none twice",
+    async (mode) => {
+      const url = await freshDatabase();
+      const jobs = await startJobs({ url, driver });
+      const load = await underLoad(jobs, () => server.restart({ mode }));
+      await jobs.stop();
+      await using sql = observer(url, 1);
+      await expectNothingLost(sql, load);
+    },
+    60_000,
+  );
 
   test("backends that are killed again and again under load lose no job and finish none twice", async () => {
     const url = await freshDatabase();

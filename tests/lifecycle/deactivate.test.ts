@@ -2,11 +2,18 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createJobsPlugin } from "../../plugin/plugin.ts";
 import { databaseClock } from "../../plugin/store/sql-context.ts";
-import { testServer } from "../support/test-server.ts";
 import { givenClaimed, leaseOf, newJob, ok, problem, rowOf } from "../postgres/support/jobs.ts";
 import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { configurationOf, drivers, startJobs } from "../postgres/support/jobs-host.ts";
-import { expectEachJobInOnePlace, observer, pluginConnections, until, untilLocksWaitedFor, watch } from "../postgres/support/observe.ts";
+import {
+  expectEachJobInOnePlace,
+  observer,
+  pluginConnections,
+  until,
+  untilLocksWaitedFor,
+  watch,
+} from "../postgres/support/observe.ts";
+import { testServer } from "../support/test-server.ts";
 
 await testServer();
 
@@ -14,7 +21,13 @@ describe.each(drivers)("over the driver %s", (driver) => {
   test("deactivation before start, twice and at once does nothing and fails nothing", async () => {
     const plugin = createJobsPlugin({ clock: databaseClock, maintenanceIntervalMs: 1000 });
     const instance = plugin.instantiate({ instanceKey: "jobs", configuration: configurationOf({ driver }) });
-    const context = { instanceKey: "jobs", signal: new AbortController().signal, deadline: performance.now() + 1000, handle: () => undefined, handles: () => [] };
+    const context = {
+      instanceKey: "jobs",
+      signal: new AbortController().signal,
+      deadline: performance.now() + 1000,
+      handle: () => undefined,
+      handles: () => [],
+    };
     await Promise.all([instance.deactivate?.(context), instance.deactivate?.(context)]);
     await instance.deactivate?.(context);
     const { url } = await jobsDatabase();
@@ -85,7 +98,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
       const stop = watch(jobs.stop());
       if (release === "after") await stop.promise.catch(() => undefined);
       await blocker`rollback`;
-      blocker.release();
+      await blocker.release();
       const result = problem(await answer.promise);
       await stop.promise.catch(() => undefined);
       await until("the plugin's connections to close", async () => (await pluginConnections(sql)) === 0);
@@ -108,27 +121,33 @@ describe.each(drivers)("over the driver %s", (driver) => {
     await expectEachJobInOnePlace(sql);
   });
 
-  test.each(["unused", "idle", "busy"])("a process that was %s ends by itself soon after its host stopped", async (mode) => {
-    const { url } = await jobsDatabase();
-    await using sql = observer(url, 1);
-    const child = Bun.spawn([process.execPath, join(import.meta.dir, "support/stop-and-exit.ts"), driver, mode], {
-      env: { ...process.env, CHILD_DATABASE_URL: url },
-      stdout: "pipe",
-      stderr: "inherit",
-      timeout: 15_000,
-    });
-    let stoppedAt = 0;
-    let output = "";
-    for await (const bytes of child.stdout) {
-      output += new TextDecoder().decode(bytes);
-      if (output.includes("STOPPED") && stoppedAt === 0) stoppedAt = performance.now();
-    }
-    expect(await child.exited).toBe(0);
-    expect(output).toBe(`STOPPED ${mode === "busy" ? 500 : 0}\n`);
-    expect(performance.now() - stoppedAt).toBeLessThan(1000);
-    expect(await pluginConnections(sql)).toBe(0);
-    await expectEachJobInOnePlace(sql);
-  });
+  test.each(["unused", "idle", "busy"])(
+    "a process that was %s ends by itself soon after its host stopped",
+    async (mode) => {
+      const { url } = await jobsDatabase();
+      await using sql = observer(url, 1);
+      const child = Bun.spawn(
+        [process.execPath, join(import.meta.dir, "support/stop-and-exit.ts"), driver, mode],
+        {
+          env: { ...process.env, CHILD_DATABASE_URL: url },
+          stdout: "pipe",
+          stderr: "inherit",
+          timeout: 15_000,
+        },
+      );
+      let stoppedAt = 0;
+      let output = "";
+      for await (const bytes of child.stdout) {
+        output += new TextDecoder().decode(bytes);
+        if (output.includes("STOPPED") && stoppedAt === 0) stoppedAt = performance.now();
+      }
+      expect(await child.exited).toBe(0);
+      expect(output).toBe(`STOPPED ${mode === "busy" ? 500 : 0}\n`);
+      expect(performance.now() - stoppedAt).toBeLessThan(1000);
+      expect(await pluginConnections(sql)).toBe(0);
+      await expectEachJobInOnePlace(sql);
+    },
+  );
 });
 
 test("the connections that were there are gone at the moment when the stop resolves", async () => {

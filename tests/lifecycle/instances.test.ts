@@ -1,19 +1,25 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { bindSecretsProvider, createJobsClient, type PluginFactory, type RuntimeFailureError, secretsCapability } from "../../capability/index.ts";
+import {
+  bindSecretsProvider,
+  createJobsClient,
+  type PluginFactory,
+  type RuntimeFailureError,
+  secretsCapability,
+} from "../../capability/index.ts";
 import { secretsFromMap, startHost } from "../../host-fixtures/index.ts";
 import { testPlugin, tracedPlugin } from "../../host-fixtures/testing/test-plugin.ts";
+import { jobsBunPlugin } from "../../plugin/bun-plugin.ts";
 import { setup } from "../../plugin/operator/index.ts";
 import { createJobsPlugin } from "../../plugin/plugin.ts";
-import { jobsBunPlugin } from "../../plugin/bun-plugin.ts";
 import { databaseClock } from "../../plugin/store/sql-context.ts";
-import { afterTestFile } from "../support/after-test-file.ts";
-import { testDatabase } from "../support/test-database.ts";
-import { testServer } from "../support/test-server.ts";
 import { detail, leaseOf, newJob, ok, problem } from "../postgres/support/jobs.ts";
 import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { configurationOf, drivers, startJobs } from "../postgres/support/jobs-host.ts";
 import { observer, pluginConnections, until } from "../postgres/support/observe.ts";
+import { afterTestFile } from "../support/after-test-file.ts";
+import { testDatabase } from "../support/test-database.ts";
+import { testServer } from "../support/test-server.ts";
 
 const server = await testServer();
 const plugin = createJobsPlugin({ clock: databaseClock, maintenanceIntervalMs: 3_600_000 });
@@ -21,9 +27,13 @@ const plugin = createJobsPlugin({ clock: databaseClock, maintenanceIntervalMs: 3
 test("two Instances that start on one empty schema at once: one owns it, the other is refused by name", async () => {
   for (let round = 0; round < 5; round += 1) {
     const { url } = await jobsDatabase();
-    const starts = await Promise.allSettled(["first", "second", "third"].map((key) => startJobs({ url, key })));
+    const starts = await Promise.allSettled(
+      ["first", "second", "third"].map((key) => startJobs({ url, key })),
+    );
     const started = starts.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-    const refused = starts.flatMap((each) => (each.status === "rejected" ? [each.reason as RuntimeFailureError] : []));
+    const refused = starts.flatMap((each) =>
+      each.status === "rejected" ? [each.reason as RuntimeFailureError] : [],
+    );
     expect(started).toHaveLength(1);
     for (const failure of refused) {
       expect(failure.kind).toBe("invalid_resolved_plan");
@@ -52,7 +62,12 @@ test("several Instances in one process share no job, key, queue or connection", 
   const host = await startHost({
     instances: {
       secrets: { plugin: secretsFromMap({ "jobs/database": url }) },
-      ...Object.fromEntries(keys.map((key) => [key, { plugin, configuration: { ...configurationOf(), schema: key, queues: ["mail", key] } }])),
+      ...Object.fromEntries(
+        keys.map((key) => [
+          key,
+          { plugin, configuration: { ...configurationOf(), schema: key, queues: ["mail", key] } },
+        ]),
+      ),
       producer: { plugin: module },
       worker: { plugin: module },
     },
@@ -62,7 +77,9 @@ test("several Instances in one process share no job, key, queue or connection", 
       { consumer: "worker", requirement: key, provider: key },
     ]),
   });
-  const [producers, workers] = ["producer", "worker"].map((name) => keys.map((key) => createJobsClient(host.handle(name, key)))) as [ReturnType<typeof createJobsClient>[], ReturnType<typeof createJobsClient>[]];
+  const [producers, workers] = ["producer", "worker"].map((name) =>
+    keys.map((key) => createJobsClient(host.handle(name, key))),
+  ) as [ReturnType<typeof createJobsClient>[], ReturnType<typeof createJobsClient>[]];
   const request = newJob();
   const made = await Promise.all(producers.map((each) => each.enqueue(request)));
   expect(made.map((result) => ok(result).created)).toEqual([true, true, true]);
@@ -121,18 +138,25 @@ describe.each(drivers)("over the driver %s", (driver) => {
     expect((await setup({ databaseUrl: url, schema: "jobs", runtimeRole: role })).ok).toBe(true);
     let password = "CANARY-firstpassword";
     let asked = 0;
-    const jobs = await startJobs({ url, driver, secrets: secretsThatFind(() => {
-      asked += 1;
-      const own = new URL(url);
-      own.username = role;
-      own.password = password;
-      return own.href;
-    }) });
+    const jobs = await startJobs({
+      url,
+      driver,
+      secrets: secretsThatFind(() => {
+        asked += 1;
+        const own = new URL(url);
+        own.username = role;
+        own.password = password;
+        return own.href;
+      }),
+    });
     const { job_id } = ok(await jobs.producer.enqueue(newJob()));
 
     await sql.unsafe(`alter role ${role} password 'CANARY-secondpassword'`);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`;
-    const refused = await until("a refusal", async () => problem(await jobs.observer.inspect({ job_id })) !== "ok").then(() => jobs.observer.inspect({ job_id }));
+    const refused = await until(
+      "a refusal",
+      async () => problem(await jobs.observer.inspect({ job_id })) !== "ok",
+    ).then(() => jobs.observer.inspect({ job_id }));
     expect(problem(refused)).toBe("runtime:unavailable");
     expect(detail(refused)).not.toContain("CANARY");
     password = "CANARY-secondpassword";
@@ -151,11 +175,20 @@ describe.each(drivers)("over the driver %s", (driver) => {
     await blocker`begin`;
     await blocker`lock table jobs.instance in access exclusive mode`;
     const started = startJobs({ url, driver, prepareTimeoutMs: 300 });
-    expect(await started.then(() => "started", (error: RuntimeFailureError) => error.kind)).toBe("deadline_exceeded");
+    expect(
+      await started.then(
+        () => "started",
+        (error: RuntimeFailureError) => error.kind,
+      ),
+    ).toBe("deadline_exceeded");
     await blocker`rollback`;
-    blocker.release();
+    await blocker.release();
     try {
-      await until("the plugin's connections to close", async () => (await pluginConnections(sql)) === 0, 3000);
+      await until(
+        "the plugin's connections to close",
+        async () => (await pluginConnections(sql)) === 0,
+        3000,
+      );
     } finally {
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'lenso-jobs'`;
     }
@@ -193,6 +226,8 @@ function secretsThatFind(find: () => string): PluginFactory {
     packageVersion: "1.0.0",
     requirements: [],
     capabilities: [secretsCapability.descriptor],
-    instantiate: () => ({ endpoints: [bindSecretsProvider({ resolve: async () => ({ ok: true, value: { value: find() } }) })] }),
+    instantiate: () => ({
+      endpoints: [bindSecretsProvider({ resolve: async () => ({ ok: true, value: { value: find() } }) })],
+    }),
   };
 }

@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
-import { bindSecretsProvider, type PluginFactory, type RuntimeFailureError, secretsCapability } from "../../capability/index.ts";
+import {
+  bindSecretsProvider,
+  type PluginFactory,
+  type RuntimeFailureError,
+  secretsCapability,
+} from "../../capability/index.ts";
 import { secretsFromMap } from "../../host-fixtures/index.ts";
-import { type OperatorDatabase, operatorDatabase } from "../../plugin/operator/testing/operator-database.ts";
-import { migrationsUpTo } from "../../plugin/operator/testing/synthetic-migrations.ts";
 import { setup } from "../../plugin/operator/index.ts";
 import { setupWith } from "../../plugin/operator/setup.ts";
+import { type OperatorDatabase, operatorDatabase } from "../../plugin/operator/testing/operator-database.ts";
+import { migrationsUpTo } from "../../plugin/operator/testing/synthetic-migrations.ts";
 import { createJobsPlugin } from "../../plugin/plugin.ts";
 import { databaseClock } from "../../plugin/store/sql-context.ts";
-import { observer, pluginConnections, until } from "../postgres/support/observe.ts";
 import { configurationOf, drivers, startJobs, type TestDriver } from "../postgres/support/jobs-host.ts";
+import { observer, pluginConnections, until } from "../postgres/support/observe.ts";
 import { testServer } from "../support/test-server.ts";
 
 await testServer();
@@ -35,9 +40,19 @@ interface Attempt {
 }
 
 /** Starts a host that must fail, and answers with what. */
-async function failureOf({ schema = "current", url = db.url, configuration, ...options }: Attempt): Promise<RuntimeFailureError> {
+async function failureOf({
+  schema = "current",
+  url = db.url,
+  configuration,
+  ...options
+}: Attempt): Promise<RuntimeFailureError> {
   try {
-    const jobs = await startJobs({ url, clock: databaseClock, configuration: { schema, ...configuration }, ...options });
+    const jobs = await startJobs({
+      url,
+      clock: databaseClock,
+      configuration: { schema, ...configuration },
+      ...options,
+    });
     await jobs.stop();
   } catch (error) {
     return error as RuntimeFailureError;
@@ -46,7 +61,9 @@ async function failureOf({ schema = "current", url = db.url, configuration, ...o
 }
 
 /** A Secrets Instance that answers as the test says. */
-function secretsThat(resolve: () => Promise<{ ok: true; value: { value: string } } | { ok: false; error: never }>): PluginFactory {
+function secretsThat(
+  resolve: () => Promise<{ ok: true; value: { value: string } } | { ok: false; error: never }>,
+): PluginFactory {
   return {
     packageId: "test.secrets",
     packageVersion: "1.0.0",
@@ -65,7 +82,9 @@ describe.each(drivers)("over the driver %s", (driver) => {
   });
 
   test("a schema of somebody else's is refused, never adopted", async () => {
-    await sql.unsafe(`create schema if not exists theirs; create table if not exists theirs.jobs (id int)`).simple();
+    await sql
+      .unsafe(`create schema if not exists theirs; create table if not exists theirs.jobs (id int)`)
+      .simple();
     const failure = await failureOf({ schema: "theirs", driver });
     expect(failure.kind).toBe("invalid_resolved_plan");
     expect(failure.detail).toContain('run "lenso-jobs setup OTHER_SCHEMA"');
@@ -94,24 +113,31 @@ describe.each(drivers)("over the driver %s", (driver) => {
     expect(failure.detail).toContain("the database does not exist");
   });
 
-  test.each([["not a url"], ["http://user:CANARYpass@host/db"], [""]])("a secret that holds %j is refused, and not shown", async (value) => {
-    const failure = await failureOf({ secrets: secretsFromMap({ "jobs/database": value }), driver });
-    expect(failure.kind).toBe("invalid_resolved_plan");
-    expect(failure.detail).toContain('secret "jobs/database" must hold a database URL');
-    expect(Bun.inspect(failure)).not.toContain("CANARYpass");
-  });
+  test.each([["not a url"], ["http://user:CANARYpass@host/db"], [""]])(
+    "a secret that holds %j is refused, and not shown",
+    async (value) => {
+      const failure = await failureOf({ secrets: secretsFromMap({ "jobs/database": value }), driver });
+      expect(failure.kind).toBe("invalid_resolved_plan");
+      expect(failure.detail).toContain('secret "jobs/database" must hold a database URL');
+      expect(Bun.inspect(failure)).not.toContain("CANARYpass");
+    },
+  );
 
   test("a role without grants is told the owner's command", async () => {
     const role = await db.createRole();
     const failure = await failureOf({ url: role.url, driver });
     expect(failure.kind).toBe("invalid_resolved_plan");
-    expect(failure.detail).toContain(`its owner "postgres" runs "lenso-jobs setup current --runtime-role '${role.name}'"`);
+    expect(failure.detail).toContain(
+      `its owner "postgres" runs "lenso-jobs setup current --runtime-role '${role.name}'"`,
+    );
   });
 
   test("a schema that another Instance recorded is refused with both keys", async () => {
     const report = await setup({ databaseUrl: db.url, schema: `owned_${driver}` });
     expect(report.ok).toBe(true);
-    await sql.unsafe(`insert into owned_${driver}.instance (instance_key, recorded_at) values ('first', now())`);
+    await sql.unsafe(
+      `insert into owned_${driver}.instance (instance_key, recorded_at) values ('first', now())`,
+    );
     const failure = await failureOf({ schema: `owned_${driver}`, key: "second", driver });
     expect(failure.kind).toBe("invalid_resolved_plan");
     expect(failure.detail).toStartWith('prepare of "second": ');
@@ -123,19 +149,27 @@ test("a schema whose ledger is empty has diverged, and the check is named", asyn
   await setup({ databaseUrl: db.url, schema: "emptied" });
   await sql`delete from emptied.lenso_jobs_ledger`;
   const empty = await failureOf({ schema: "emptied" });
-  expect(empty.detail).toContain('has diverged from this build\'s migrations: version 1 is missing');
+  expect(empty.detail).toContain("has diverged from this build's migrations: version 1 is missing");
   expect(empty.detail).toContain('run "lenso-jobs check emptied"');
 });
 
 test("a schema ahead of this build is named with both versions, unless its ledger lets this build run", async () => {
   const known = (await migrationsUpTo(0)).length;
-  await setupWith(await migrationsUpTo(known + 1, { [known + 1]: known + 1 }), { databaseUrl: db.url, schema: "ahead" });
+  await setupWith(await migrationsUpTo(known + 1, { [known + 1]: known + 1 }), {
+    databaseUrl: db.url,
+    schema: "ahead",
+  });
   const failure = await failureOf({ schema: "ahead" });
   expect(failure.kind).toBe("invalid_resolved_plan");
-  expect(failure.detail).toContain(`is at version ${known + 1}, which takes build ${known + 1} or newer, and this is build ${known}`);
+  expect(failure.detail).toContain(
+    `is at version ${known + 1}, which takes build ${known + 1} or newer, and this is build ${known}`,
+  );
   expect(failure.detail).toContain('"bun add lenso-jobs-plugin@latest"');
 
-  await setupWith(await migrationsUpTo(known + 1, { [known + 1]: known }), { databaseUrl: db.url, schema: "rolling" });
+  await setupWith(await migrationsUpTo(known + 1, { [known + 1]: known }), {
+    databaseUrl: db.url,
+    schema: "rolling",
+  });
   const jobs = await startJobs({ url: db.url, clock: databaseClock, configuration: { schema: "rolling" } });
   await jobs.stop();
 });
@@ -143,10 +177,14 @@ test("a schema ahead of this build is named with both versions, unless its ledge
 test("a schema that was changed by hand has diverged, and the version is named", async () => {
   await setup({ databaseUrl: db.url, schema: "diverged" });
   await sql`update diverged.lenso_jobs_ledger set checksum = repeat('0', 64)`;
-  expect((await failureOf({ schema: "diverged" })).detail).toContain("version 1 was applied with another text");
+  expect((await failureOf({ schema: "diverged" })).detail).toContain(
+    "version 1 was applied with another text",
+  );
   await setup({ databaseUrl: db.url, schema: "dropped" });
   await sql`drop table dropped.outcome`;
-  expect((await failureOf({ schema: "dropped" })).detail).toContain('version 1 should have left a table "outcome"');
+  expect((await failureOf({ schema: "dropped" })).detail).toContain(
+    'version 1 should have left a table "outcome"',
+  );
 });
 
 test("an unknown secret and a malformed reference are refused by name", async () => {
@@ -185,18 +223,40 @@ test("a secret that is never answered ends prepare at the host's deadline, or at
 test("prepare changes nothing, not one row and not one object", async () => {
   const dump = async () => [
     ...(await db.dump("untouched")),
-    ...(await sql.unsafe("select relname, n_tup_ins + n_tup_upd + n_tup_del as written from pg_stat_user_tables where schemaname = 'untouched' order by 1")).map((row: object) => JSON.stringify(row)),
-    JSON.stringify(await sql`select (select count(*) from untouched.instance) as instances, (select count(*) from untouched.name) as names, (select json_agg(l) from untouched.lenso_jobs_ledger l) as ledger`),
+    ...(
+      await sql.unsafe(
+        "select relname, n_tup_ins + n_tup_upd + n_tup_del as written from pg_stat_user_tables where schemaname = 'untouched' order by 1",
+      )
+    ).map((row: object) => JSON.stringify(row)),
+    JSON.stringify(
+      await sql`select (select count(*) from untouched.instance) as instances, (select count(*) from untouched.name) as names, (select json_agg(l) from untouched.lenso_jobs_ledger l) as ledger`,
+    ),
   ];
   await setup({ databaseUrl: db.url, schema: "untouched" });
   const before = await dump();
-  const instance = createJobsPlugin({ clock: databaseClock, maintenanceIntervalMs: 5000 }).instantiate({ instanceKey: "jobs", configuration: { ...configurationOf(), schema: "untouched" } });
-  const secrets = secretsFromMap({ "jobs/database": db.url }).instantiate({ instanceKey: "secrets", configuration: undefined });
+  const instance = createJobsPlugin({ clock: databaseClock, maintenanceIntervalMs: 5000 }).instantiate({
+    instanceKey: "jobs",
+    configuration: { ...configurationOf(), schema: "untouched" },
+  });
+  const secrets = secretsFromMap({ "jobs/database": db.url }).instantiate({
+    instanceKey: "secrets",
+    configuration: undefined,
+  });
   const handle = {
     invoke: (operation: string, payload: unknown) =>
-      secrets.endpoints[0]!.invokeRequest(operation, { requestId: "1", callerInstance: "jobs", cancelled: false }, payload),
+      secrets.endpoints[0]!.invokeRequest(
+        operation,
+        { requestId: "1", callerInstance: "jobs", cancelled: false },
+        payload,
+      ),
   };
-  const context = { instanceKey: "jobs", signal: new AbortController().signal, deadline: performance.now() + 5000, handle: () => handle, handles: () => [handle] };
+  const context = {
+    instanceKey: "jobs",
+    signal: new AbortController().signal,
+    deadline: performance.now() + 5000,
+    handle: () => handle,
+    handles: () => [handle],
+  };
   await instance.prepare?.(context);
   expect(await dump()).toEqual(before);
   await instance.deactivate?.(context);

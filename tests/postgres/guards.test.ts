@@ -79,7 +79,7 @@ describe.each(everyCall)("%s", (name) => {
       const answer = calls[name](leaseOf(mine));
       await untilLocksWaitedFor(sql);
       await blocker`commit`;
-      blocker.release();
+      await blocker.release();
       return problem(await answer);
     };
     // As when the row was claimed anew, or a restore put another job in its place, while the call waited.
@@ -111,22 +111,25 @@ test.each([
   [true, 3, "queued"],
   [false, 3, "failed"],
   [true, 1, "failed"],
-])("a failure (retryable %s, attempts %d) is repeated only word for word", async (retryable, max_attempts, status) => {
-  const claimed = await givenClaimed(jobs, { max_attempts });
-  const other = await givenClaimed(jobs);
-  const call = { ...leaseOf(claimed), failure_code: "smtp", retryable };
-  const first = ok(await jobs.worker.fail(call));
-  expect(first.status as string).toBe(status);
-  expect(ok(await jobs.worker.fail(call))).toEqual(first);
-  const refused = [
-    { ...call, failure_code: "smtp2" },
-    { ...call, retryable: !retryable },
-    { ...call, lease_token: other.lease_token },
-  ];
-  for (const each of refused) expect(problem(await jobs.worker.fail(each))).toBe("invalid_lease");
-  expect(problem(await jobs.otherWorker.fail(call))).toBe("invalid_lease");
-  expect(problem(await jobs.worker.complete(leaseOf(claimed)))).toBe("invalid_lease");
-});
+])(
+  "a failure (retryable %s, attempts %d) is repeated only word for word",
+  async (retryable, max_attempts, status) => {
+    const claimed = await givenClaimed(jobs, { max_attempts });
+    const other = await givenClaimed(jobs);
+    const call = { ...leaseOf(claimed), failure_code: "smtp", retryable };
+    const first = ok(await jobs.worker.fail(call));
+    expect(first.status as string).toBe(status);
+    expect(ok(await jobs.worker.fail(call))).toEqual(first);
+    const refused = [
+      { ...call, failure_code: "smtp2" },
+      { ...call, retryable: !retryable },
+      { ...call, lease_token: other.lease_token },
+    ];
+    for (const each of refused) expect(problem(await jobs.worker.fail(each))).toBe("invalid_lease");
+    expect(problem(await jobs.otherWorker.fail(call))).toBe("invalid_lease");
+    expect(problem(await jobs.worker.complete(leaseOf(claimed)))).toBe("invalid_lease");
+  },
+);
 
 test("each claim and fence raises the generation, and nothing lowers it", async () => {
   const generations: number[] = [];
@@ -151,7 +154,10 @@ test("each claim and fence raises the generation, and nothing lowers it", async 
   await look();
   expect(problem(await jobs.worker.complete(leaseOf(left)))).toBe("invalid_lease");
   const again = ok(await jobs.worker.claim({ queue: "mail" }));
+  const tokenHash = async () => (await sql`select encode(token, 'hex') as hash from jobs.lease`)[0].hash;
+  const before = await tokenHash();
   expect((await fence({ databaseUrl: url, schema: "jobs" })).ok).toBe(true);
+  expect(await tokenHash()).not.toBe(before);
   expect(problem(await jobs.worker.renew(leaseOf(again)))).toBe("invalid_lease");
   await look();
   expect(generations).toEqual([0, 1, 1, 2, 2, 3, 3, 5]);
@@ -169,7 +175,7 @@ test("a claim that its caller left gives job, attempt and run time back, and kee
   leave.abort();
   expect(problem(await claim)).toBe("runtime:cancelled");
   await gate`select pg_advisory_unlock(${gateLock}::bigint)`;
-  gate.release();
+  await gate.release();
   await gated.stop(); // awaits the undo
   const rows = await sql`select next_run::text, id, attempt::int, generation::int from jobs.ready`;
   expect(rows[0]).toEqual({ ...before, attempt: 0, generation: 1 });
@@ -229,7 +235,10 @@ test("maintenance retires at most 64 exhausted jobs at a look and requeues the r
   const retryable = await givenClaimed(jobs);
   await clock.advance(30_000);
   await using fresh = await startJobs({ url });
-  expect(ok(await fresh.worker.claim({ queue: "mail" }))).toMatchObject({ job_id: retryable.job_id, attempt: 2 });
+  expect(ok(await fresh.worker.claim({ queue: "mail" }))).toMatchObject({
+    job_id: retryable.job_id,
+    attempt: 2,
+  });
   const [row] = await sql`select count(*)::int as retired from jobs.outcome`;
   expect(row.retired).toBeGreaterThanOrEqual(64);
   await jobs.maintain();
@@ -239,7 +248,9 @@ test("maintenance retires at most 64 exhausted jobs at a look and requeues the r
 test("two differing failures under one lease at once: one settles it, the other is refused", async () => {
   const claimed = await givenClaimed(jobs);
   const both = await Promise.all(
-    ["a", "b"].map((failure_code) => jobs.worker.fail({ ...leaseOf(claimed), failure_code, retryable: true })),
+    ["a", "b"].map((failure_code) =>
+      jobs.worker.fail({ ...leaseOf(claimed), failure_code, retryable: true }),
+    ),
   );
   expect(both.map(problem).toSorted()).toEqual(["invalid_lease", "ok"]);
 });
@@ -249,7 +260,10 @@ test("nobody does what its role does not allow, and learns nothing of whether it
   const { producer, worker, observer: looker, stranger } = jobs;
   const bad = { job_id: "nonsense", lease_token: "nonsense" };
   const refused = [
-    ...[worker, looker, stranger].flatMap((who) => [who.enqueue(newJob()), who.enqueue(newJob({ queue: "none" }))]),
+    ...[worker, looker, stranger].flatMap((who) => [
+      who.enqueue(newJob()),
+      who.enqueue(newJob({ queue: "none" })),
+    ]),
     ...[producer, looker, stranger].flatMap((who) => [
       who.claim({ queue: "mail" }),
       who.claim({ queue: "none" }),

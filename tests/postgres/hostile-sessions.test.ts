@@ -19,11 +19,15 @@ afterTestFile(async () => {
 });
 
 /** A role that may just use the schema, with these defaults, and its URL. */
-async function hostileRole(url: string, settings: Readonly<Record<string, string>>): Promise<{ role: string; url: string }> {
+async function hostileRole(
+  url: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ role: string; url: string }> {
   const role = `hostile_${randomBytes(5).toString("hex")}`;
   roles.unshift(role);
   await admin.unsafe(`create role ${role} login password 'ordinary'`);
-  for (const [name, value] of Object.entries(settings)) await admin.unsafe(`alter role ${role} set ${name} = ${value}`);
+  for (const [name, value] of Object.entries(settings))
+    await admin.unsafe(`alter role ${role} set ${name} = ${value}`);
   const report = await setup({ databaseUrl: url, schema: "jobs", runtimeRole: role });
   if (!report.ok) throw new Error(report.message);
   const own = new URL(url);
@@ -33,14 +37,37 @@ async function hostileRole(url: string, settings: Readonly<Record<string, string
 }
 
 const hostile: Record<string, Readonly<Record<string, string>>> = {
-  "another time zone and foreign dates": { timezone: "'Pacific/Auckland'", datestyle: "'SQL, DMY'", intervalstyle: "'sql_standard'" },
+  "another time zone and foreign dates": {
+    timezone: "'Pacific/Auckland'",
+    datestyle: "'SQL, DMY'",
+    intervalstyle: "'sql_standard'",
+  },
   "German dates": { timezone: "'America/St_Johns'", datestyle: "'German'", intervalstyle: "'iso_8601'" },
-  "serializable transactions": { default_transaction_isolation: "'serializable'", default_transaction_deferrable: "on" },
+  "serializable transactions": {
+    default_transaction_isolation: "'serializable'",
+    default_transaction_deferrable: "on",
+  },
   "an empty search path": { search_path: "''" },
   "a search path with strange functions first": { search_path: "strange, pg_catalog" },
-  "a statement time-out of half a second": { statement_timeout: "'500ms'", lock_timeout: "'1ms'", idle_in_transaction_session_timeout: "'500ms'" },
-  "old text rules": { standard_conforming_strings: "off", bytea_output: "'escape'", extra_float_digits: "'-15'", array_nulls: "off", transform_null_equals: "on" },
-  "plans of its own": { enable_indexscan: "off", enable_nestloop: "off", plan_cache_mode: "'force_custom_plan'", jit: "on", work_mem: "'64kB'" },
+  "a statement time-out of half a second": {
+    statement_timeout: "'500ms'",
+    lock_timeout: "'1ms'",
+    idle_in_transaction_session_timeout: "'500ms'",
+  },
+  "old text rules": {
+    standard_conforming_strings: "off",
+    bytea_output: "'escape'",
+    extra_float_digits: "'-15'",
+    array_nulls: "off",
+    transform_null_equals: "on",
+  },
+  "plans of its own": {
+    enable_indexscan: "off",
+    enable_nestloop: "off",
+    plan_cache_mode: "'force_custom_plan'",
+    jit: "on",
+    work_mem: "'64kB'",
+  },
   "another encoding": { client_encoding: "'LATIN1'" },
   "asynchronous commits": { synchronous_commit: "off" },
 };
@@ -50,10 +77,16 @@ async function expectAllRight(jobs: JobsHost, clock: ReturnType<typeof databaseC
   const payload = { "naïve \u{1f600}": ["\\u0000", "ß → 東京", 1.5, -0.1, 1e-7, null], empty: {} };
   const request = newJob({ payload, available_at: "2025-10-05T02:30:00.123456+13:00" });
   const { job_id } = ok(await jobs.producer.enqueue(request));
-  expect(ok(await jobs.producer.enqueue({ ...request, available_at: "2025-10-04T13:30:00.123456Z" }))).toEqual({ job_id, created: false });
+  expect(
+    ok(await jobs.producer.enqueue({ ...request, available_at: "2025-10-04T13:30:00.123456Z" })),
+  ).toEqual({ job_id, created: false });
   expect(problem(await jobs.producer.enqueue({ ...request, max_attempts: 4 }))).toBe("idempotency_conflict");
-  const future = ok(await jobs.producer.enqueue(newJob({ available_at: "2030-02-28T23:59:59.999999-12:00" })));
-  expect(ok(await jobs.observer.inspect({ job_id: future.job_id })).available_at).toBe("2030-03-01T11:59:59.999999Z");
+  const future = ok(
+    await jobs.producer.enqueue(newJob({ available_at: "2030-02-28T23:59:59.999999-12:00" })),
+  );
+  expect(ok(await jobs.observer.inspect({ job_id: future.job_id })).available_at).toBe(
+    "2030-03-01T11:59:59.999999Z",
+  );
 
   const claimed = ok(await jobs.worker.claim({ queue: "mail" }));
   expect(claimed).toMatchObject({ job_id, payload, attempt: 1 });
@@ -64,7 +97,9 @@ async function expectAllRight(jobs: JobsHost, clock: ReturnType<typeof databaseC
   expect(leaseLeft(ok(await jobs.worker.renew(leaseOf(claimed))).lease_expires_at)).toBe(30);
   const failed = ok(await jobs.worker.fail({ ...leaseOf(claimed), failure_code: "smtp", retryable: true }));
   expect(leaseLeft(failed.available_at ?? "")).toBe(5);
-  expect(ok(await jobs.worker.fail({ ...leaseOf(claimed), failure_code: "smtp", retryable: true }))).toEqual(failed);
+  expect(ok(await jobs.worker.fail({ ...leaseOf(claimed), failure_code: "smtp", retryable: true }))).toEqual(
+    failed,
+  );
   await clock.advance(5000);
   const again = ok(await jobs.worker.claim({ queue: "mail" }));
   await clock.advance(30_000);
@@ -73,7 +108,11 @@ async function expectAllRight(jobs: JobsHost, clock: ReturnType<typeof databaseC
   expect([again.attempt, third.attempt]).toEqual([2, 3]);
   ok(await jobs.worker.complete(leaseOf(third)));
   expect(problem(await jobs.worker.complete(leaseOf(again)))).toBe("invalid_lease");
-  expect(ok(await jobs.observer.inspect({ job_id }))).toMatchObject({ status: "succeeded", attempts: 3, last_failure_code: "lease_expired" });
+  expect(ok(await jobs.observer.inspect({ job_id }))).toMatchObject({
+    status: "succeeded",
+    attempts: 3,
+    last_failure_code: "lease_expired",
+  });
 }
 
 describe.each(drivers)("over the driver %s", (driver: TestDriver) => {
@@ -82,8 +121,10 @@ describe.each(drivers)("over the driver %s", (driver: TestDriver) => {
     await using sql = observer(url, 2);
     await using clock = databaseClock(url);
     await clock.freeze();
-    await sql.unsafe(`create schema strange; create function strange.make_interval(secs float8) returns interval language sql as $$ select interval '1 year' $$;
-      create function strange.sha256(bytea) returns bytea language sql as $$ select ''::bytea $$; grant usage on schema strange to public`).simple();
+    await sql
+      .unsafe(`create schema strange; create function strange.make_interval(secs float8) returns interval language sql as $$ select interval '1 year' $$;
+      create function strange.sha256(bytea) returns bytea language sql as $$ select ''::bytea $$; grant usage on schema strange to public`)
+      .simple();
     const role = await hostileRole(url, hostile[name] ?? {});
     await using jobs = await startJobs({ url: role.url, driver });
     await expectAllRight(jobs, clock);
@@ -117,12 +158,15 @@ describe.each(drivers)("over the driver %s", (driver: TestDriver) => {
 
   test("on a database with another collation the order of keys and names changes nothing", async () => {
     const name = `collated_${randomBytes(5).toString("hex")}`;
-    const [icu] = await admin`select collname from pg_collation where collprovider = 'i' and collname = 'en-x-icu'`;
+    const [icu] =
+      await admin`select collname from pg_collation where collprovider = 'i' and collname = 'en-x-icu'`;
     const locale = icu ? "locale_provider icu icu_locale 'en-US' locale 'C'" : "locale 'C.UTF-8'";
-    const created = await admin.unsafe(`create database ${name} template template0 encoding 'UTF8' ${locale}`).then(
-      () => true,
-      () => false, // PostgreSQL 14 has no database of this kind
-    );
+    const created = await admin
+      .unsafe(`create database ${name} template template0 encoding 'UTF8' ${locale}`)
+      .then(
+        () => true,
+        () => false, // PostgreSQL 14 has no database of this kind
+      );
     if (!created) return;
     const url = new URL(server.url);
     url.pathname = `/${name}`;
@@ -133,7 +177,9 @@ describe.each(drivers)("over the driver %s", (driver: TestDriver) => {
       await using jobs = await startJobs({ url: url.href, driver });
       await expectAllRight(jobs, clock);
       const keys = ["a", "B", "A", "b", "a-b", "ab", "a.b", "_", "Z"];
-      const both = [...keys, ...keys.toReversed()].map((key) => jobs.producer.enqueue(newJob({ idempotency_key: key, payload: {}, kind: key })));
+      const both = [...keys, ...keys.toReversed()].map((key) =>
+        jobs.producer.enqueue(newJob({ idempotency_key: key, payload: {}, kind: key })),
+      );
       expect((await Promise.all(both)).filter((result) => ok(result).created)).toHaveLength(keys.length);
       await jobs.stop();
     } finally {

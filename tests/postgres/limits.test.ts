@@ -62,7 +62,9 @@ describe.each(drivers)("over the driver %s", (driver) => {
       const text = filler.repeat(Math.floor(room / width)) + "x".repeat(room % width);
       expect(Buffer.byteLength(JSON.stringify({ text }))).toBe(maxPayloadBytes);
       ok(await jobs.producer.enqueue(newJob({ payload: { text } })));
-      expect(problem(await jobs.producer.enqueue(newJob({ payload: { text: `${text}x` } })))).toBe("invalid_job");
+      expect(problem(await jobs.producer.enqueue(newJob({ payload: { text: `${text}x` } })))).toBe(
+        "invalid_job",
+      );
       const claimed = ok(await jobs.worker.claim({ queue: "mail" }));
       expect((claimed.payload as { text: string }).text === text).toBe(true);
     },
@@ -79,7 +81,9 @@ describe.each(drivers)("over the driver %s", (driver) => {
     const sampler = setInterval(() => {
       peak = Math.max(peak, process.memoryUsage.rss());
     }, 5);
-    const stored = await Promise.all(Array.from({ length: 1000 }, () => jobs.producer.enqueue(newJob({ payload }))));
+    const stored = await Promise.all(
+      Array.from({ length: 1000 }, () => jobs.producer.enqueue(newJob({ payload }))),
+    );
     expect(stored.every((result) => result.ok)).toBe(true);
     let claimed = 0;
     for (let round = 0; round < 4; round += 1) {
@@ -103,7 +107,9 @@ test("ten thousand callers at once each get their own answer, and every job is i
   const ids = new Set(stored.map((result) => ok(result).job_id));
   expect(ids.size).toBe(count);
   const claims = await Promise.all(
-    Array.from({ length: count + 100 }, (_, index) => (index % 2 ? jobs.worker : jobs.otherWorker).claim({ queue: "mail" })),
+    Array.from({ length: count + 100 }, (_, index) =>
+      (index % 2 ? jobs.worker : jobs.otherWorker).claim({ queue: "mail" }),
+    ),
   );
   const leased = claims.flatMap((claim, index) => (claim.ok ? [{ index, lease: leaseOf(claim.value) }] : []));
   expect(new Set(leased.map(({ lease }) => lease.job_id)).size).toBe(count);

@@ -27,7 +27,9 @@ export function startLoad(jobs: JobsHost, producers = 8, workers = 8): Load {
   const told = (answer: string): void => {
     load.answers.set(answer, (load.answers.get(answer) ?? 0) + 1);
   };
-  const untilAnswered = async <T extends Parameters<typeof problem>[0]>(call: () => Promise<T>): Promise<T> => {
+  const untilAnswered = async <T extends Parameters<typeof problem>[0]>(
+    call: () => Promise<T>,
+  ): Promise<T> => {
     for (;;) {
       const result = await call();
       told(problem(result));

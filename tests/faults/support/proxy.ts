@@ -29,10 +29,10 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
     const server = createConnection({ host: target.hostname, port: Number(target.port) });
     const pair = { client, server };
     pairs.add(pair);
-    client.on("data", (bytes) => {
+    client.on("data", (bytes: Buffer) => {
       if (mode !== "stall") server.write(bytes);
     });
-    server.on("data", (bytes) => {
+    server.on("data", (bytes: Buffer) => {
       if (mode === "stall" || (mode === "dropReplies" && holdsResult(bytes))) return;
       client.write(bytes);
     });
