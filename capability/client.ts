@@ -73,6 +73,9 @@ async function call(
   let outcome: ProviderDispatchOutcome;
   try {
     outcome = await handle.invoke(operation, request, options);
+    if (typeof outcome !== "object" || outcome === null) {
+      return failure("protocol_violation", `the host gave no outcome of ${operation}`);
+    }
   } catch {
     return failure("internal", `the host threw while it invoked ${operation}`);
   }

@@ -11,15 +11,20 @@ import { sessionSettings } from "./session-settings.ts";
  */
 export type Lane = "hot" | "lock" | "side";
 
+/** Connections of the lock lane: a wait for a lease must never queue behind a wait for an idempotency key. */
+export const lockConnections = { leases: 4, keys: 2 };
+
 const lanes: Readonly<
   Record<Lane, { connections: number; statementTimeoutMs: number; lockTimeoutMs: number }>
 > = {
-  hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 1000 },
-  lock: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 10_000 },
+  hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 250 },
+  lock: {
+    connections: lockConnections.leases + lockConnections.keys,
+    statementTimeoutMs: 15_000,
+    lockTimeoutMs: 10_000,
+  },
   side: { connections: 2, statementTimeoutMs: 30_000, lockTimeoutMs: 1000 },
 };
-/** Statements that may wait for a row lock at once. */
-export const lockConnections: number = lanes.lock.connections;
 /** How much longer than the server's own time-out an answer may take before the connection counts as dead. */
 const stallMarginMs = 5000;
 const maxTries = 5;

@@ -5,6 +5,7 @@ import type { EnqueueVerdict, NewJob } from "./job-store.ts";
 import type { Pending } from "./pending.ts";
 import { type FindJobsByKey, findJobsByKey } from "./queries/find-jobs-by-key.ts";
 import { type InsertJobs, insertJobs } from "./queries/insert-jobs.ts";
+import type { RowWaits } from "./row-waits.ts";
 import type { SqlContext } from "./sql-context.ts";
 
 type PendingEnqueue = Pending<NewJob, EnqueueVerdict>;
@@ -15,7 +16,13 @@ export type EnqueueBatch = (db: Database, batch: readonly PendingEnqueue[]) => P
 /** A key that is taken when inserted and free when looked up has just been deleted; it cannot go on for ever. */
 const maxRounds = 5;
 
-export function enqueueBatch(sql: SqlContext): EnqueueBatch {
+/** Where calls go that cannot share a statement: alone, first without a wait, then with one. */
+export interface LoneEnqueues {
+  readonly quick: RowWaits;
+  readonly waiting: RowWaits;
+}
+
+export function enqueueBatch(sql: SqlContext, lone: LoneEnqueues): EnqueueBatch {
   const insert = insertJobs(sql);
   const find = findJobsByKey(sql);
   const settle = async (db: Database, lane: Lane, batch: readonly PendingEnqueue[]): Promise<void> => {
@@ -30,10 +37,20 @@ export function enqueueBatch(sql: SqlContext): EnqueueBatch {
       await settle(db, "hot", batch);
     } catch (error) {
       if (!databaseFailure(error).split) throw error;
-      // One call that the database refuses, or whose key somebody holds uncommitted, must not fail its neighbours.
-      for (const call of batch) {
-        if (call.open)
-          await settle(db, "lock", [call]).catch((alone: unknown) => call.fail(toRuntimeFailure(alone)));
+      // One call that the database refuses, or whose key somebody holds uncommitted, must neither fail nor hold up its neighbours.
+      const wait = (call: PendingEnqueue): void =>
+        lone.waiting.start(
+          () => settle(db, "lock", [call]),
+          (alone) => call.fail(toRuntimeFailure(alone)),
+        );
+      if (batch.length === 1) batch.forEach(wait);
+      else {
+        for (const call of batch.filter(({ open }) => open)) {
+          lone.quick.start(
+            () => settle(db, "hot", [call]),
+            (alone) => (databaseFailure(alone).split ? wait(call) : call.fail(toRuntimeFailure(alone))),
+          );
+        }
       }
     }
   };

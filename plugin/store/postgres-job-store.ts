@@ -24,7 +24,8 @@ import { listLeasedQueues } from "./queries/list-leased-queues.ts";
 import { locateSettlements } from "./queries/locate-settlements.ts";
 import { registerInstance } from "./queries/register-instance.ts";
 import { queueWaters } from "./queue-waters.ts";
-import { type LeaseSteps, RowWaits, settleBatch } from "./settle-batch.ts";
+import { RowWaits } from "./row-waits.ts";
+import { type LeaseSteps, settleBatch } from "./settle-batch.ts";
 import { Slots } from "./slots.ts";
 import { sqlContext } from "./sql-context.ts";
 import { withinTime } from "./within-time.ts";
@@ -56,7 +57,8 @@ export class PostgresJobStore implements JobStore {
   readonly #claims = new Map<string, Coalescer<undefined, LeasedJob | undefined>>();
   readonly #claimSlots = new Slots(inFlight);
   readonly #claimBatch: ClaimBatch;
-  readonly #rowWaits = new RowWaits(lockConnections);
+  readonly #leaseWaits = new RowWaits(lockConnections.leases);
+  readonly #loneEnqueues = { quick: new RowWaits(inFlight), waiting: new RowWaits(lockConnections.keys) };
   readonly #maintenance: Maintenance;
   readonly #register: ReturnType<typeof registerInstance>;
   #registered: true | Promise<void> | undefined;
@@ -71,7 +73,7 @@ export class PostgresJobStore implements JobStore {
     this.#register = registerInstance(sql);
     this.#claimBatch = claimBatch(sql, waterOf);
     this.#maintenance = new Maintenance(db, listLeasedQueues(sql), waterOf, options.maintenanceIntervalMs);
-    this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql)));
+    this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql, this.#loneEnqueues)));
     this.#inspects = coalescer("inspect", async (batch) => {
       const found = await inspect(
         db,
@@ -80,7 +82,7 @@ export class PostgresJobStore implements JobStore {
       batch.forEach((call, index) => call.answer(found[index]));
     });
     const settle = <In, Verdict>(name: string, steps: LeaseSteps<In, Verdict>) =>
-      coalescer(name, bind(db, settleBatch(steps, locate, this.#rowWaits)));
+      coalescer(name, bind(db, settleBatch(steps, locate, this.#leaseWaits)));
     this.#completes = settle("complete", completeSteps(sql));
     this.#renews = settle("renew", renewSteps(sql, options.leaseSeconds));
     const backoff = { baseSeconds: options.retryBaseSeconds, maxSeconds: options.retryMaxSeconds };
@@ -155,7 +157,9 @@ export class PostgresJobStore implements JobStore {
       ...this.#claims.values(),
     ];
     await Promise.all(all.map((calls) => calls.idle()));
-    await this.#rowWaits.idle();
+    // In the order in which they hand work on.
+    for (const waits of [this.#leaseWaits, this.#loneEnqueues.quick, this.#loneEnqueues.waiting])
+      await waits.idle();
   }
 
   async #registerOnce(): Promise<void> {

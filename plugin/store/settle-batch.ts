@@ -1,10 +1,9 @@
-import { RuntimeFailureError } from "../../capability/index.ts";
 import type { Database } from "./database.ts";
 import { toRuntimeFailure } from "./database-failure.ts";
 import type { LeaseProof } from "./job-store.ts";
 import type { Pending } from "./pending.ts";
 import type { LocateSettlements, Whereabouts } from "./queries/locate-settlements.ts";
-import { Slots } from "./slots.ts";
+import type { RowWaits } from "./row-waits.ts";
 
 /** One kind of call that acts on a lease, as three steps. */
 export interface LeaseSteps<In, Verdict> {
@@ -117,39 +116,3 @@ function fail<In, Verdict>(group: JobGroup<In, Verdict>, error: unknown): void {
   const failure = toRuntimeFailure(error);
   for (const call of group.calls) call.fail(failure);
 }
-
-/** Statements that may wait for a row lock: as many at once as there are connections for them, so that none queues behind another. */
-export class RowWaits {
-  readonly #slots: Slots;
-  readonly #underWay = new Set<Promise<void>>();
-
-  constructor(connections: number) {
-    this.#slots = new Slots(connections);
-  }
-
-  start(work: () => Promise<void>, onError: (error: unknown) => void): void {
-    if (this.#underWay.size >= maxRowWaits) {
-      onError(new RuntimeFailureError("resource_exhausted", "too many calls are waiting for locked rows"));
-      return;
-    }
-    const done = this.#run(work).catch(onError);
-    this.#underWay.add(done);
-    void done.then(() => this.#underWay.delete(done));
-  }
-
-  /** Resolves when nothing waits. */
-  async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
-  }
-
-  async #run(work: () => Promise<void>): Promise<void> {
-    await new Promise<void>((resolve) => this.#slots.take(resolve));
-    try {
-      await work();
-    } finally {
-      this.#slots.release();
-    }
-  }
-}
-
-const maxRowWaits = 10_000;
