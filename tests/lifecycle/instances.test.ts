@@ -16,7 +16,7 @@ import { databaseClock } from "../../plugin/store/sql-context.ts";
 import { detail, leaseOf, newJob, ok, problem } from "../postgres/support/jobs.ts";
 import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { configurationOf, drivers, startJobs } from "../postgres/support/jobs-host.ts";
-import { observer, pluginConnections, until } from "../postgres/support/observe.ts";
+import { observer, pluginConnections, until, untilLocksWaitedFor } from "../postgres/support/observe.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
 import { testDatabase } from "../support/test-database.ts";
 import { testServer } from "../support/test-server.ts";
@@ -198,7 +198,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
 // `create` opened the pools and then could not record its key: nobody has anything to stop.
 test.failing("a Bun SDK plugin that loses its schema to another one while it is created keeps no connection", async () => {
   const { url } = await jobsDatabase();
-  await using sql = observer(url, 1);
+  await using sql = observer(url, 2);
   const secrets = { invoke: async () => ({ kind: "success", value: { value: url } }) as const };
   const lifecycle = (instanceKey: string) => ({
     instanceKey,
@@ -207,9 +207,17 @@ test.failing("a Bun SDK plugin that loses its schema to another one while it is 
     signal: new AbortController().signal,
     remainingTimeoutMs: () => 5000,
   });
-  const config = jobsBunPlugin.config.parse(configurationOf());
+  const config = jobsBunPlugin.config.parse(configurationOf({ driver: "pg" })); // a pool that nobody collects
   const create = (key: string) => jobsBunPlugin.create({ config, dependencies: { secrets } }, lifecycle(key));
-  const created = await Promise.allSettled([create("first"), create("second")]);
+  // Both find the schema free and then record themselves.
+  const blocker = await sql.reserve();
+  await blocker`begin`;
+  await blocker`lock table jobs.instance in exclusive mode`;
+  const creating = Promise.allSettled([create("first"), create("second")]);
+  await untilLocksWaitedFor(sql, 2);
+  await blocker`rollback`;
+  await blocker.release();
+  const created = await creating;
   const winner = created.find((each) => each.status === "fulfilled");
   expect(created.map((each) => each.status).toSorted()).toEqual(["fulfilled", "rejected"]);
   if (winner) await jobsBunPlugin.stop(winner.value, lifecycle("any"));

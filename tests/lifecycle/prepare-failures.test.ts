@@ -215,7 +215,8 @@ test("a secret that is never answered ends prepare at the host's deadline, or at
     failureOf({ secrets: silent }),
   ]);
   expect(short.kind).toBeOneOf(["deadline_exceeded", "cancelled"]); // the host's word, or the resolution's that it cancelled
-  expect(own.kind).toBe("deadline_exceeded");
+  // Its two timers of ten seconds race: the one that aborts makes it "cancelled".
+  expect(own.kind).toBeOneOf(["deadline_exceeded", "cancelled"]);
   expect(own.detail).toContain('secret "jobs/database"');
   expect(performance.now() - startedAt).toBeWithin(9_900, 13_000);
 }, 20_000);

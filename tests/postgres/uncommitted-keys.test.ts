@@ -95,8 +95,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
   });
 });
 
-// The batch is sent one by one behind the waiting enqueue: its neighbours wait as long as it does.
-test.failing("neighbours in the batch of an enqueue that waits are answered while it waits", async () => {
+test("neighbours in the batch of an enqueue that waits are answered while it waits", async () => {
   const { url } = await jobsDatabase();
   await using sql = observer(url);
   await using jobs = await startJobs({ url });
