@@ -81,11 +81,19 @@ async function call(
   }
   if (outcome.kind === "runtime") return { ok: false, error: { kind: "runtime", error: outcome.failure } };
   if (outcome.kind === "domain") return domainError(operation, definition, outcome.value);
-  if (!v.is(definition.response, outcome.value)) {
+  if (!isAnswer(definition, outcome.value)) {
     return failure("protocol_violation", `the answer to ${operation} does not fit the contract`);
   }
   definition.hideResponse?.(outcome.value);
   return { ok: true, value: outcome.value };
+}
+
+function isAnswer(definition: AnyOperation, value: unknown): value is object {
+  try {
+    return v.is(definition.response, value);
+  } catch {
+    return false; // an object that throws when it is read
+  }
 }
 
 /** A known code as itself; an unknown one as `{ code, payload? }`, so that a newer provider does not break this client. */

@@ -11,17 +11,17 @@ import { sessionSettings } from "./session-settings.ts";
  */
 export type Lane = "hot" | "lock" | "side";
 
-/** Connections of the lock lane: a wait for a lease must never queue behind a wait for an idempotency key. */
-export const lockConnections = { leases: 4, keys: 2 };
+/** Waits at once, each on its own connection of the lock lane: of renew, complete and fail for leases, of enqueue for keys. */
+export const lockConnections = { leases: 2, keys: 2 };
 
 const lanes: Readonly<
   Record<Lane, { connections: number; statementTimeoutMs: number; lockTimeoutMs: number }>
 > = {
   hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 250 },
   lock: {
-    connections: lockConnections.leases + lockConnections.keys,
+    connections: 3 * lockConnections.leases + lockConnections.keys,
     statementTimeoutMs: 15_000,
-    lockTimeoutMs: 10_000,
+    lockTimeoutMs: 5000,
   },
   side: { connections: 2, statementTimeoutMs: 30_000, lockTimeoutMs: 1000 },
 };
