@@ -145,8 +145,15 @@ function describe(issue: v.BaseIssue<unknown>): string {
 function arrived(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (Array.isArray(value)) {
+    const shown = value.length <= 8 && value.every(isHarmless);
+    return shown ? JSON.stringify(value) : `an array of ${value.length}`;
+  }
   if (typeof value !== "string") return `a value of type ${typeof value}`;
-  const plain = /^[A-Za-z0-9._-]{0,64}$/.test(value);
-  return plain ? JSON.stringify(value) : `a text of ${value.length} characters`;
+  return isHarmless(value) ? JSON.stringify(value) : `a text of ${value.length} characters`;
+}
+
+/** A name, and nothing like a URL with a password in it. */
+function isHarmless(value: unknown): boolean {
+  return typeof value === "string" && /^[A-Za-z0-9._-]{0,64}$/.test(value);
 }

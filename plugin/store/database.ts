@@ -17,7 +17,7 @@ export const lockConnections = { leases: 2, keys: 2 };
 const lanes: Readonly<
   Record<Lane, { connections: number; statementTimeoutMs: number; lockTimeoutMs: number }>
 > = {
-  hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 250 },
+  hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 1000 },
   lock: {
     connections: 3 * lockConnections.leases + lockConnections.keys,
     statementTimeoutMs: 15_000,

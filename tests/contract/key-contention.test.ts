@@ -100,8 +100,8 @@ describe.each(postgresBackends)("a key that several processes write, %s", (backe
     insert into jobs (producer, queue, requested_at, created_at, max_attempts, nonce, intent, kind, idempotency_key, payload)
     select producer, queue, requested_at, created_at, max_attempts, '\\x00000000000000000000', intent, kind, '${key}', payload
     from jobs limit 1;
-    insert into ready (queue, next_run, id, updated_at, max_attempts)
-    select queue, created_at, id, created_at, max_attempts from jobs where idempotency_key = '${key}'`;
+    insert into ready (queue, next_run, id, updated_at, bytes, max_attempts)
+    select queue, created_at, id, created_at, 2, max_attempts from jobs where idempotency_key = '${key}'`;
 
   test.each(["commits", "rolls back"] as const)(
     "an enqueue waits for one that is not committed yet, which then %s",

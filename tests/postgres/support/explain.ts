@@ -79,8 +79,9 @@ export function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** A node and what flows into it, sub-selects and CTEs left out: they run on their own. */
+/** A node and what flows into it without a limit, sub-selects and CTEs left out: they run on their own. */
 function inputsOf(node: PlanNode): PlanNode[] {
+  if (node["Node Type"] === "Limit") return [node];
   const inputs = (node.Plans ?? []).filter(
     (each) => !/InitPlan|SubPlan/.test(each["Parent Relationship"] ?? ""),
   );
