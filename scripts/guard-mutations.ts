@@ -187,8 +187,8 @@ const allGuards: readonly Guard[] = [
     file: "plugin/store/claim-batch.ts",
     edits: [
       [
-        "if (basket.full) return;\n  await fullScan();",
-        "if (basket.full || from !== beginning) return;\n  await fullScan();",
+        "if (round.missing === 0) return;\n  await fullScan();",
+        "if (round.missing === 0 || from !== beginning) return;\n  await fullScan();",
       ],
     ],
     test: guards,
@@ -197,14 +197,14 @@ const allGuards: readonly Guard[] = [
   {
     name: "claim: low-water mark",
     file: "plugin/store/claim-batch.ts",
-    edits: [["const last = await basket.take(from);", "const last = await basket.take(beginning);"]],
+    edits: [["const last = await round.take(from);", "const last = await round.take(beginning);"]],
     test: "tests/postgres/plans.test.ts",
     named: "claims go on from the low-water mark",
   },
   {
     name: "claim: undo",
     file: "plugin/store/claim-batch.ts",
-    edits: [["if (left.length > 0) {", "if (left.length < 0) {"]],
+    edits: [["if (undelivered.length > 0) background", "if (undelivered.length < 0) background"]],
     test: guards,
     named: "a claim that its caller left gives job",
   },
@@ -278,12 +278,7 @@ const allGuards: readonly Guard[] = [
   {
     name: "settle: differing calls are not merged",
     file: "plugin/store/settle-batch.ts",
-    edits: [
-      [
-        "steps.sameness(group.input) === steps.sameness(call.input)",
-        "steps.sameness(group.input) !== undefined",
-      ],
-    ],
+    edits: [["group.sameness === sameness", "group.sameness !== undefined"]],
     test: guards,
     named: "two differing failures under one lease",
   },
