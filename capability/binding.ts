@@ -4,6 +4,7 @@ import type { CapabilityProviderBinding } from "./host.ts";
 import type { InvocationContext, ProviderDispatchOutcome, RuntimeFailureKind } from "./invocation.ts";
 import { RuntimeFailureError } from "./invocation.ts";
 import { type JobsProvider, jobsCapability } from "./jobs.ts";
+import { isPlainObject } from "./plain-object.ts";
 import { type SecretsProvider, secretsCapability } from "./secrets.ts";
 import { type SignalsProvider, signalsCapability } from "./signals.ts";
 
@@ -30,23 +31,32 @@ export function bindProvider<Operations extends Record<string, AnyOperation>>(
   return {
     descriptor: capability.descriptor,
     async invokeRequest(operation, context, payload) {
-      if (!Object.hasOwn(capability.operations, operation)) {
+      if (typeof operation !== "string" || !Object.hasOwn(capability.operations, operation)) {
         const known = capability.descriptor.operations.join(", ");
         return runtime(
           "unknown_operation",
-          `${capability.descriptor.capability_id} has no operation "${printable(operation)}", only ${known}`,
+          `${capability.descriptor.capability_id} has no operation "${typeof operation === "string" ? printable(operation) : typeof operation}", only ${known}`,
         );
       }
       const definition = capability.operations[operation] as AnyOperation;
-      const decoded = v.safeParse(definition.request, payload, { abortEarly: true });
-      if (!decoded.success) {
-        return runtime("protocol_violation", `${operation}: ${describeIssue(decoded.issues[0])}`);
-      }
-      const request = decoded.output as object;
+      const decoded = decode(definition, payload);
+      if (typeof decoded === "string") return runtime("protocol_violation", `${operation}: ${decoded}`);
+      const request = decoded;
       definition.hideRequest?.(request);
       return settle(operation, provider[operation] as Method, context, request, definition);
     },
   };
+}
+
+/** The request with exactly its keys, or what is wrong with it. An object that throws when it is read is no request. */
+function decode(definition: AnyOperation, payload: unknown): object | string {
+  try {
+    if (!isPlainObject(payload)) return "expected a plain object with own, enumerable keys";
+    const decoded = v.safeParse(definition.request, payload, { abortEarly: true });
+    return decoded.success ? (decoded.output as object) : describeIssue(decoded.issues[0]);
+  } catch {
+    return "the request cannot be read";
+  }
 }
 
 type Method = (context: InvocationContext, request: unknown) => Promise<ProviderAnswer>;

@@ -58,6 +58,7 @@ export {
   type RenewResponse,
 } from "./jobs.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
+export { isPlainObject, isRootPrototype } from "./plain-object.ts";
 export { hideSecrets, redacted, withoutFields } from "./redaction.ts";
 export {
   isSecretReference,

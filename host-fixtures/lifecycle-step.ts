@@ -10,13 +10,20 @@ export async function runStep(
   lookUps: Pick<LifecycleContext, "handle" | "handles">,
 ): Promise<void> {
   const timeoutMs = Math.max(0, deadline - performance.now());
+  let late = false;
   try {
-    const result = await runWithin({ timeoutMs }, async (signal) =>
-      instance[step]?.({ instanceKey: key, signal, deadline, ...lookUps }),
-    );
+    const result = await runWithin({ timeoutMs }, async (signal) => {
+      signal.addEventListener("abort", () => {
+        late = true;
+      });
+      await instance[step]?.({ instanceKey: key, signal, deadline, ...lookUps });
+    });
     if (result.ended) return;
   } catch (error) {
-    throw stepFailure(key, step, error);
+    // What a step says of an abort at its deadline is the deadline's doing.
+    if (!(late && error instanceof RuntimeFailureError && error.kind === "cancelled")) {
+      throw stepFailure(key, step, error);
+    }
   }
   throw new RuntimeFailureError("deadline_exceeded", `${step} of "${key}" did not end before its deadline`);
 }

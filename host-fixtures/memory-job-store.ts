@@ -93,7 +93,13 @@ export class MemoryJobStore implements JobStore {
     if (job === undefined) return undefined;
 
     const random = randomBytes(32);
-    const lease: Lease = { is: "lease", owner, tokenHash: sha256(random), expiresAt: this.#leaseFrom(now) };
+    const lease: Lease = {
+      is: "lease",
+      owner,
+      tokenHash: sha256(random),
+      expiresAt: this.#leaseFrom(now),
+      before: job.place.is === "ready" ? job.place.settledBy : undefined,
+    };
     job.attempts += 1;
     job.generation += 1;
     put(job, lease, now);
@@ -223,7 +229,7 @@ export class MemoryJobStore implements JobStore {
   #undo(job: Job, lease: Lease): void {
     if (job.place !== lease) return; // expired and reclaimed, or fenced, meanwhile
     job.attempts -= 1;
-    put(job, { is: "ready" }, this.#clock.instant);
+    put(job, { is: "ready", ...(lease.before && { settledBy: lease.before }) }, this.#clock.instant);
   }
 
   #leaseFrom(now: string): string {

@@ -30,6 +30,8 @@ interface Ready {
 export interface Lease extends Holder {
   readonly is: "lease";
   readonly expiresAt: string;
+  /** Who failed the attempt before, for a claim that is undone. */
+  readonly before: Holder | undefined;
 }
 
 interface Outcome {

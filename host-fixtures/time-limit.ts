@@ -37,7 +37,9 @@ export function runWithin<T>(
   };
   const giveUp = (reason: Over): void => {
     over = reason;
-    forget();
+    // An aborted signal has dropped its listener itself.
+    if (reason === "cancelled") clearTimeout(timer);
+    else forget();
     controller.abort();
     setImmediate(() => resolve({ ended: false, over: reason }));
   };
@@ -53,6 +55,8 @@ export function runWithin<T>(
   }
   work(controller.signal)
     .then((value) => resolve({ ended: true, value, over }), reject)
-    .finally(forget);
+    .finally(() => {
+      if (over === undefined) forget();
+    });
   return promise;
 }

@@ -37,6 +37,7 @@ create table ready (
   generation bigint not null default 0,
   updated_at timestamptz not null,
   settled_owner bigint,
+  bytes integer not null,
   attempt smallint not null default 0 check (attempt >= 0 and attempt < max_attempts),
   max_attempts smallint not null,
   settled_token bytea,
@@ -47,6 +48,7 @@ create table ready (
 -- A job that was never claimed is found by the run time it was created with; only one that came back needs a way by id.
 create unique index ready_returned on ready (id) where generation > 0;
 comment on table ready is 'Claimable and scheduled jobs. After a retryable fail it keeps who settled the attempt, so that the call can be repeated.';
+comment on column ready.bytes is 'Size of the payload: one claim statement answers a bounded number of bytes.';
 
 create table lease (
   id bigint primary key,
@@ -56,14 +58,20 @@ create table lease (
   expires_at timestamptz not null,
   next_run timestamptz not null,
   updated_at timestamptz not null,
+  settled_owner bigint,
+  bytes integer not null,
   attempt smallint not null check (attempt > 0 and attempt <= max_attempts),
   max_attempts smallint not null,
   token bytea not null check (octet_length(token) = 32),
   nonce bytea not null,
-  last_code text collate "C"
+  settled_token bytea,
+  last_code text collate "C",
+  check ((settled_owner is null) = (settled_token is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-create index lease_expiry on lease (queue, expires_at);
-comment on table lease is 'Running jobs. token is the SHA-256 of the lease token, which itself is stored nowhere.';
+-- Two sets that must not hide behind each other: those that another attempt may follow, and those that fail when they expire.
+create index lease_expiry on lease (queue, expires_at) where attempt < max_attempts;
+create index lease_last_expiry on lease (queue, expires_at) where attempt >= max_attempts;
+comment on table lease is 'Running jobs. token is the SHA-256 of the lease token, which itself is stored nowhere. Who settled the attempt before is kept for a claim that is undone.';
 
 create table outcome (
   id bigint primary key,

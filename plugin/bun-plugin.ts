@@ -104,8 +104,14 @@ export const jobsBunPlugin: JobsBunPlugin = {
       clock: databaseClock,
       maintenanceIntervalMs: 5000,
     });
-    await instance.prepare(dependencies.secrets, lifecycle.signal);
-    await instance.activate();
+    const timeUp = AbortSignal.timeout(Math.max(0, Math.min(lifecycle.remainingTimeoutMs(), 2 ** 31 - 1)));
+    try {
+      await instance.prepare(dependencies.secrets, AbortSignal.any([lifecycle.signal, timeUp]));
+      await instance.activate();
+    } catch (error) {
+      await instance.deactivate(0);
+      throw error;
+    }
     const access = accessOf(config);
     const queues = new Set(config.queues);
     return {

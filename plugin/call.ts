@@ -42,7 +42,11 @@ class WatchedCall implements Call {
   }
 
   onOver(listener: (reason: RuntimeFailureError) => void): () => void {
-    const onAbort = (): void => end(cancelled());
+    // The listener removes itself; to search it among thousands on one signal would stop the process for seconds.
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      listener(cancelled());
+    };
     let timer: ReturnType<typeof setTimeout> | undefined;
     const forget = (): void => {
       clearTimeout(timer);
@@ -56,7 +60,7 @@ class WatchedCall implements Call {
       const left = this.#endsAt - performance.now();
       timer = setTimeout(
         left > longestTimerMs ? arm : () => end(deadlineExceeded()),
-        Math.min(left, longestTimerMs),
+        Math.max(0, Math.min(left, longestTimerMs)),
       );
     };
     if (this.#endsAt !== Number.POSITIVE_INFINITY) arm();

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isSecretReference, RuntimeFailureError } from "../capability/index.ts";
+import { isPlainObject, isSecretReference, RuntimeFailureError } from "../capability/index.ts";
 import { isName } from "./operations/names.ts";
 
 /** The JSON Schema of a check that is code, for `config.schema.json`. */
@@ -101,12 +101,27 @@ export const jobsConfigSchema: v.GenericSchema<unknown, JobsConfig> = v.pipe(
  * @throws RuntimeFailureError `invalid_resolved_plan`, naming the key, what was expected and what arrived.
  */
 export function parseJobsConfig(configuration: unknown): JobsConfig {
-  const parsed = v.safeParse(jobsConfigSchema, configuration);
+  const parsed = readConfig(configuration);
   if (!parsed.success) {
     const problems = [...new Set(parsed.issues.map(describe))].join("; ");
     throw new RuntimeFailureError("invalid_resolved_plan", `configuration of the Jobs Instance: ${problems}`);
   }
   return freeze(parsed.output);
+}
+
+/** A configuration is JSON; an object that throws when it is read is none, and what it throws may hold anything. */
+function readConfig(configuration: unknown): v.SafeParseResult<typeof jobsConfigSchema> {
+  try {
+    return v.safeParse(
+      jobsConfigSchema,
+      isPlainObject(configuration) ? configuration : arrived(configuration),
+    );
+  } catch {
+    throw new RuntimeFailureError(
+      "invalid_resolved_plan",
+      "configuration of the Jobs Instance: cannot be read",
+    );
+  }
 }
 
 function freeze(config: JobsConfig): JobsConfig {
@@ -126,13 +141,22 @@ function describe(issue: v.BaseIssue<unknown>): string {
     const config = issue.input as JobsConfig;
     return `${issue.message} (${config.retry_base_seconds}), got ${config.retry_max_seconds}`;
   }
-  return `${key}: ${issue.message}, got ${arrived(key, issue.input)}`;
+  return `${key}: ${issue.message}, got ${arrived(issue.input)}`;
 }
 
-/** A reference is no secret, but what somebody put in its place may be one, so a malformed one is not shown. */
-function arrived(key: string, value: unknown): string {
-  if (key === "database_url_secret" && typeof value === "string")
-    return `a malformed text of ${value.length} characters`;
-  const text = JSON.stringify(value) ?? typeof value;
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+/** What stands where a value was expected, never a text that could be a secret put in the wrong place. */
+function arrived(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) {
+    const shown = value.length <= 8 && value.every(isHarmless);
+    return shown ? JSON.stringify(value) : `an array of ${value.length}`;
+  }
+  if (typeof value !== "string") return `a value of type ${typeof value}`;
+  return isHarmless(value) ? JSON.stringify(value) : `a text of ${value.length} characters`;
+}
+
+/** A name, and nothing like a URL with a password in it. */
+function isHarmless(value: unknown): boolean {
+  return typeof value === "string" && /^[A-Za-z0-9._-]{0,64}$/.test(value);
 }

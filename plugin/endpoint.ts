@@ -13,7 +13,7 @@ import { complete } from "./operations/complete.ts";
 import { enqueue } from "./operations/enqueue.ts";
 import { fail } from "./operations/fail.ts";
 import { inspect } from "./operations/inspect.ts";
-import { failWith, type OperationDeps, refuse } from "./operations/operation.ts";
+import { type OperationDeps, refuse } from "./operations/operation.ts";
 import { renew } from "./operations/renew.ts";
 import { type WaitDeps, wait } from "./operations/wait.ts";
 
@@ -53,7 +53,6 @@ function guardWith<Deps>(access: Access, deps: Deps) {
       request: Request,
     ): Promise<ProviderResult<Response, Code | "unauthorized">> => {
       if (!access(context.callerInstance, name)) return refuse("unauthorized");
-      const call = openCall(context);
-      return call.over ? failWith(call.over) : operation(deps, call, request);
+      return operation(deps, openCall(context), request);
     };
 }

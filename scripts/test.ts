@@ -8,12 +8,15 @@ import { serverChoices } from "./gate/servers.ts";
 /** These look at the repository, not at a database: once is enough. */
 const withoutDatabase = "tests/{boundaries,docs,gate,hygiene,package}.test.ts";
 
+/** The machine is not going to lose power here; a server that is killed loses nothing by it. Tests of outages start their own. */
+const settings = { fsync: "off", full_page_writes: "off" };
+
 let passed = 0;
 let failed = await checkSteps();
 const problems: string[] = failed > 0 ? [`${failed} of the checks before the tests failed`] : [];
 
 for (const [index, { name, binaries }] of serverChoices().entries()) {
-  const server = await startPostgres(binaries === undefined ? {} : { binaries });
+  const server = await startPostgres({ settings, ...(binaries === undefined ? {} : { binaries }) });
   console.log(`\n== tests on PostgreSQL ${server.version} (${name})`);
   try {
     const result = await runTests({

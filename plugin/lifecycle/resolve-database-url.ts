@@ -1,4 +1,9 @@
-import { type CapabilityHandle, createSecretsClient, RuntimeFailureError } from "../../capability/index.ts";
+import {
+  type CapabilityHandle,
+  createSecretsClient,
+  RuntimeFailureError,
+  type SecretsClient,
+} from "../../capability/index.ts";
 import { expectedDatabaseUrl, isDatabaseUrl } from "../store/drivers/database-url.ts";
 
 const resolveTimeoutMs = 10_000;
@@ -19,12 +24,7 @@ export async function resolveDatabaseUrl(
       "the requirement secrets (lenso.secrets@1) is not bound",
     );
   }
-  const secrets = createSecretsClient(handle);
-  const limit = AbortSignal.timeout(resolveTimeoutMs);
-  const answer = await secrets.resolve(
-    { reference },
-    { timeoutMs: resolveTimeoutMs, signal: signal ? AbortSignal.any([signal, limit]) : limit },
-  );
+  const answer = await withinDeadline(createSecretsClient(handle), reference, signal);
   if (answer.ok) return checkedUrl(answer.value.value, reference);
   if (answer.error.kind === "domain") {
     const { error } = answer.error;
@@ -33,6 +33,31 @@ export async function resolveDatabaseUrl(
   }
   const { kind, detail } = answer.error.error;
   throw new RuntimeFailureError(kind, `secret "${reference}" could not be resolved: ${detail}`);
+}
+
+/** Waits for the provider no longer than the deadline or the signal, whatever the provider does with them. */
+function withinDeadline(
+  secrets: SecretsClient,
+  reference: string,
+  signal: AbortSignal | undefined,
+): Promise<Awaited<ReturnType<SecretsClient["resolve"]>>> {
+  return new Promise((resolve, reject) => {
+    const ended = new AbortController();
+    const release = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    const end = (kind: "deadline_exceeded" | "cancelled", why: string): void => {
+      release();
+      reject(new RuntimeFailureError(kind, `secret "${reference}" could not be resolved: ${why}`));
+      ended.abort();
+    };
+    const onAbort = (): void => end("cancelled", "the start was given up");
+    const timer = setTimeout(() => end("deadline_exceeded", "no answer within 10 s"), resolveTimeoutMs);
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    secrets.resolve({ reference }, { signal: ended.signal }).then(resolve, reject).finally(release);
+  });
 }
 
 function checkedUrl(value: string, reference: string): string {

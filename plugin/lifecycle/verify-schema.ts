@@ -29,15 +29,24 @@ export async function verifySchema(db: Database, config: JobsConfig, instanceKey
 
 /** Behind a transaction pooler nothing can be set at start-up, so the role must carry what the engine's statements rely on. */
 async function verifySettings(db: Database): Promise<void> {
-  const wanted = Object.entries(engineSettings);
+  const wanted = Object.entries({ ...engineSettings, ...limits });
   const text = `select current_user as role, ${wanted.map(([name], index) => `current_setting('${name}') as s${index}`).join(", ")}`;
   const [row] = await db.query("side", text, []);
-  const wrong = wanted.filter(([, value], index) => String(row?.[`s${index}`]) !== value);
+  const wrong = wanted.filter(([name, value], index) => !serves(name, String(row?.[`s${index}`]), value));
   if (wrong.length === 0) return;
   const role = String(row?.role).replaceAll('"', '""');
   const commands = wrong.map(([name, value]) => `alter role "${role}" set ${name} = '${value}';`);
   throw new RuntimeFailureError(
     "invalid_resolved_plan",
-    `transaction_pooler: the role must carry the session settings of the engine; run: ${commands.join(" ")}`,
+    `transaction_pooler: the role must carry the session settings of the engine; run: ${commands.join(" ")} Then restart the pooler, which remembers what its connections began with`,
   );
+}
+
+/** Without them a statement that waits for a row would wait until its connection counts as dead. */
+const limits = { statement_timeout: "15s", lock_timeout: "5s" };
+
+function serves(name: string, found: string, wanted: string): boolean {
+  if (name in limits) return found !== "0";
+  // A client may ask for another order of day and month; what is printed is the same.
+  return name === "DateStyle" ? found.startsWith("ISO") : found === wanted;
 }

@@ -1,3 +1,5 @@
+import { isRootPrototype } from "../../capability/index.ts";
+
 /** Why a value is not portable JSON. `path` names the place, never the value. */
 export class NotPortableJson extends Error {
   override readonly name = "NotPortableJson";
@@ -64,7 +66,7 @@ function writeArray(array: readonly unknown[], path: string, depth: number): str
 
 function writeObject(object: object, path: string, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) {
+  if (prototype !== null && !isRootPrototype(prototype)) {
     throw new NotPortableJson(`${path}: not a plain object`);
   }
   const keys = Reflect.ownKeys(object);

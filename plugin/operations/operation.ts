@@ -1,4 +1,4 @@
-import type { ProviderResult, RuntimeFailureError } from "../../capability/index.ts";
+import type { ProviderResult } from "../../capability/index.ts";
 import type { JobStore } from "../store/job-store.ts";
 
 /** What every operation works with: the configured queues, and the store once the Instance is prepared. */
@@ -11,9 +11,4 @@ export interface OperationDeps {
 /** A refusal of the capability, as a result. */
 export function refuse<Code extends string>(code: Code): ProviderResult<never, Code> {
   return { ok: false, error: { kind: "domain", error: code } };
-}
-
-/** A missing answer, as a result. */
-export function failWith(failure: RuntimeFailureError): ProviderResult<never, never> {
-  return { ok: false, error: { kind: "runtime", error: failure.failure } };
 }

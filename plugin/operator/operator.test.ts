@@ -255,7 +255,7 @@ function sqlOf(report: { ok: boolean; message: string; sql?: string }): string {
 }
 
 function insertLeases(count: number): string {
-  return `insert into jobs.lease (id, generation, queue, owner, expires_at, next_run, updated_at, attempt, max_attempts, token, nonce)
-    select i, i, 1, 1, now() + interval '1 hour', now(), now(), 1, 3, sha256(i::text::bytea), '\\x00'
+  return `insert into jobs.lease (id, generation, queue, owner, expires_at, next_run, updated_at, attempt, max_attempts, token, nonce, bytes)
+    select i, i, 1, 1, now() + interval '1 hour', now(), now(), 1, 3, sha256(i::text::bytea), '\\x00', 2
       from generate_series(1, ${count}) i`;
 }

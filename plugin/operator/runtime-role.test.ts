@@ -145,10 +145,10 @@ const allowed = [
   "insert into jobs.name values (1, 'q') on conflict (hash) do nothing",
   `insert into jobs.jobs (producer, queue, requested_at, created_at, max_attempts, nonce, intent, kind, idempotency_key, payload)
     values (1, 1, now(), now(), 3, '\\x00000000000000000000', sha256(''), 'k', 'key', '{}') on conflict (producer, idempotency_key) do nothing returning id`,
-  "insert into jobs.ready (queue, next_run, id, updated_at, max_attempts) values (1, now(), 1, now(), 3)",
+  "insert into jobs.ready (queue, next_run, id, updated_at, bytes, max_attempts) values (1, now(), 1, now(), 2, 3)",
   `with d as (delete from jobs.ready where ctid = any(array(select ctid from jobs.ready where queue = 1 order by next_run, id limit 1 for update skip locked)) returning *)
-    insert into jobs.lease (id, generation, queue, owner, expires_at, next_run, updated_at, attempt, max_attempts, token, nonce)
-    select id, generation + 1, queue, 1, now(), next_run, now(), attempt + 1, max_attempts, sha256(''), '\\x00' from d returning id`,
+    insert into jobs.lease (id, generation, queue, owner, expires_at, next_run, updated_at, attempt, max_attempts, token, nonce, bytes)
+    select id, generation + 1, queue, 1, now(), next_run, now(), attempt + 1, max_attempts, sha256(''), '\\x00', bytes from d returning id`,
   "update jobs.lease set expires_at = now() where id = 1",
   "with d as (delete from jobs.lease where id = 1 returning *) insert into jobs.outcome (id, next_run, finished_at, owner, attempt, state, operation, token) select id, next_run, now(), owner, attempt, 's', 'c', token from d",
   "select * from jobs.jobs, jobs.ready, jobs.lease, jobs.outcome, jobs.name, jobs.instance, jobs.lenso_jobs_ledger, jobs.lenso_jobs_marker",

@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { formatLeaseToken } from "../lease-token.ts";
+import type { Background } from "./background.ts";
 import type { Database } from "./database.ts";
 import type { LeasedJob } from "./job-store.ts";
 import { beginning } from "./low-water.ts";
 import { nameHash } from "./name-hash.ts";
 import type { Pending } from "./pending.ts";
 import { type ClaimedRow, type ClaimReadyJobs, claimReadyJobs } from "./queries/claim-ready-jobs.ts";
-import { undoClaims } from "./queries/undo-claims.ts";
 import type { QueueWater } from "./queue-waters.ts";
 import type { SqlContext } from "./sql-context.ts";
+import { takeBack, type UndeliveredLease } from "./take-back.ts";
 
 export type PendingClaim = Pending<undefined, LeasedJob | undefined>;
 
@@ -22,111 +23,119 @@ export interface QueueClaims {
 /** Serves the claims of a batch from the queue, first come first served. */
 export type ClaimBatch = (db: Database, claims: QueueClaims, batch: readonly PendingClaim[]) => Promise<void>;
 
-export function claimBatch(sql: SqlContext, waterOf: (queueHash: string) => QueueWater): ClaimBatch {
+export function claimBatch(
+  sql: SqlContext,
+  waterOf: (queueHash: string) => QueueWater,
+  background: Background,
+): ClaimBatch {
   const claim = claimReadyJobs(sql);
-  const undo = undoClaims(sql);
+  const undo = takeBack(sql);
   return async (db, claims, batch) => {
     const water = waterOf(nameHash(claims.queue));
-    const basket = new Basket(claim, db, claims, batch.length);
+    const round = new ClaimRound(claim, db, claims, batch);
     try {
-      await fill(basket, water, db);
+      await fill(round, water, db);
     } finally {
-      // A job whose caller left before the answer goes back, with its attempt.
-      const left = deliver(basket.leases, batch);
-      if (left.length > 0) {
-        await undo(
-          db,
-          left.map(({ job, tokenHash }) => ({ row: job.id.row, tokenHash })),
-        );
-        for (const { nextRun } of left) water.ready.lower(nextRun);
-      }
+      // A job whose caller left before the answer goes back, with its attempt; nobody waits for that.
+      const { undelivered } = round;
+      if (undelivered.length > 0) background.run(() => undo(db, undelivered, water.ready));
     }
     for (const call of batch) call.answer(undefined);
   };
 }
 
+/** What one look at expired leases takes back for a claim; the contract bounds the first number. */
+const limits = { retired: 64, requeued: 500 };
+
 /** From the low-water mark first; what is still missing after that, from the whole queue and its expired leases. */
-async function fill(basket: Basket, { ready, reaper }: QueueWater, db: Database): Promise<void> {
-  const fullScan = async (): Promise<void> => {
-    const startedAt = performance.now();
-    const last = await basket.take(beginning);
-    ready.setByFullScan(last, performance.now() - startedAt);
-  };
+async function fill(round: ClaimRound, { ready, reaper }: QueueWater, db: Database): Promise<void> {
+  // Each claim of the batch may look at the expired leases once, so that what one claim retires is bounded.
+  let looksLeft = round.missing;
   const reap = async (): Promise<number> => {
-    const { requeued, earliest } = await reaper.run(db, "hot");
+    looksLeft -= 1;
+    const { requeued, earliest } = await reaper.run(db, "hot", limits);
     if (earliest !== undefined) ready.lower(earliest);
     return requeued;
   };
+  const fullScan = async (): Promise<void> => {
+    const startedAt = performance.now();
+    const last = await round.take(beginning);
+    ready.setByFullScan(last, performance.now() - startedAt);
+  };
 
-  if (reaper.due) await reap();
+  // Ready jobs are handed out even when this look fails; the reaper stays due then.
+  if (reaper.due) await reap().catch(() => undefined);
   const { from, ticket } = ready.start();
   if (from !== beginning && !ready.fullScanDue) {
-    const last = await basket.take(from);
+    const last = await round.take(from);
     if (last !== undefined) ready.raise(last, ticket);
   }
-  if (basket.full) return;
+  if (round.missing === 0) return;
   await fullScan();
-  if (!basket.full && (await reap()) > 0) await fullScan();
+  while (round.missing > 0 && looksLeft > 0 && (await reap()) > 0) await fullScan();
 }
 
-interface Lease {
-  readonly job: LeasedJob;
-  readonly tokenHash: string;
-  readonly nextRun: string;
-}
-
-/** What a batch has got so far, up to the number that it wants. */
-class Basket {
-  readonly leases: Lease[] = [];
+/** What one batch has got so far. Jobs are handed out as they arrive: their leases are running. */
+class ClaimRound {
+  readonly undelivered: UndeliveredLease[] = [];
   readonly #claim: ClaimReadyJobs;
   readonly #db: Database;
   readonly #claims: QueueClaims;
-  readonly #tokens: readonly { readonly text: string; readonly hash: Buffer }[];
+  #waiting: readonly PendingClaim[];
 
-  constructor(claim: ClaimReadyJobs, db: Database, claims: QueueClaims, wanted: number) {
+  constructor(claim: ClaimReadyJobs, db: Database, claims: QueueClaims, batch: readonly PendingClaim[]) {
     this.#claim = claim;
     this.#db = db;
     this.#claims = claims;
-    const random = randomBytes(32 * wanted);
-    this.#tokens = Array.from({ length: wanted }, (_, index) => {
-      const bytes = random.subarray(32 * index, 32 * index + 32);
-      return { text: formatLeaseToken(bytes), hash: createHash("sha256").update(bytes).digest() };
-    });
+    this.#waiting = batch;
   }
 
-  get full(): boolean {
-    return this.leases.length === this.#tokens.length;
+  /** How many callers are still there without a job. */
+  get missing(): number {
+    this.#waiting = this.#waiting.filter((call) => call.open);
+    return this.#waiting.length;
   }
 
-  /** Claims what is missing; answers the last run time that it got. */
+  /** Claims what is missing, in statements of bounded size; answers the last run time that it got. */
   async take(from: string): Promise<string | undefined> {
-    const free = this.#tokens.slice(this.leases.length);
-    const tokenHashes = Buffer.concat(free.map((token) => token.hash));
-    const rows = await this.#claim(this.#db, { ...this.#claims, from, tokenHashes });
-    for (const row of rows) {
-      const token = free[row.place - 1] as (typeof free)[number];
-      this.leases.push({
-        job: leasedJob(row, token.text),
-        tokenHash: token.hash.toString("hex"),
-        nextRun: row.nextRun,
-      });
+    let last: string | undefined;
+    for (let more = true; more && this.missing > 0; ) {
+      const tokens = newTokens(this.#waiting.length);
+      const tokenHashes = Buffer.concat(tokens.map((token) => token.hash));
+      const claimed = await this.#claim(this.#db, { ...this.#claims, from: last ?? from, tokenHashes });
+      let next = 0;
+      for (const row of claimed.rows) next = this.#handOut(row, tokens[row.place - 1] as Token, next);
+      last = claimed.rows.at(-1)?.nextRun ?? last;
+      more = claimed.more;
     }
-    return rows.at(-1)?.nextRun;
+    return last;
   }
+
+  /** Gives a job to the first caller from `next` on that is still there; answers where to go on. */
+  #handOut(row: ClaimedRow, token: Token, next: number): number {
+    const job = leasedJob(row, token.text);
+    for (let place = next; place < this.#waiting.length; place += 1) {
+      if (this.#waiting[place]?.answer(job)) return place + 1;
+    }
+    this.undelivered.push({ row: row.row, tokenHash: token.hash.toString("hex"), nextRun: row.nextRun });
+    return this.#waiting.length;
+  }
+}
+
+interface Token {
+  readonly text: string;
+  readonly hash: Buffer;
+}
+
+function newTokens(count: number): Token[] {
+  const random = randomBytes(32 * count);
+  return Array.from({ length: count }, (_, index) => {
+    const bytes = random.subarray(32 * index, 32 * index + 32);
+    return { text: formatLeaseToken(bytes), hash: createHash("sha256").update(bytes).digest() };
+  });
 }
 
 function leasedJob(row: ClaimedRow, token: string): LeasedJob {
   const { kind, payload, attempt, maxAttempts, expiresAt } = row;
   return { id: { row: row.row, nonce: row.nonce }, kind, payload, attempt, maxAttempts, token, expiresAt };
-}
-
-/** Hands the jobs, in their order, to the callers that are still there. Returns those that nobody took. */
-function deliver(leases: readonly Lease[], batch: readonly PendingClaim[]): readonly Lease[] {
-  let next = 0;
-  for (const call of batch) {
-    const lease = leases[next];
-    if (lease === undefined) break;
-    if (call.answer(lease.job)) next += 1;
-  }
-  return leases.slice(next);
 }

@@ -31,6 +31,7 @@ export class Coalescer<In, Out> {
   readonly #options: CoalescerOptions<In, Out>;
   #queue: Pending<In, Out>[] = [];
   #head = 0;
+  #waitingCalls = 0;
   #waitingBytes = 0;
   #running = 0;
   #scheduled = false;
@@ -43,12 +44,14 @@ export class Coalescer<In, Out> {
   /** Joins the next statement. `bytes` is the size of what will be sent. */
   submit(input: In, bytes: number, call: Call): Promise<Out> {
     if (call.over) return Promise.reject(call.over);
-    if (this.#queue.length - this.#head >= maxWaitingCalls || this.#waitingBytes + bytes > maxWaitingBytes) {
+    if (this.#waitingCalls >= maxWaitingCalls || this.#waitingBytes + bytes > maxWaitingBytes) {
       const detail = `too many ${this.#options.name} calls are waiting for the database`;
       return Promise.reject(new RuntimeFailureError("resource_exhausted", detail));
     }
     const pending = new Pending<In, Out>(input, bytes, call);
+    pending.onLeave = () => this.#left(pending);
     this.#queue.push(pending);
+    this.#waitingCalls += 1;
     this.#waitingBytes += bytes;
     this.#schedule();
     return pending.promise;
@@ -106,8 +109,8 @@ export class Coalescer<In, Out> {
       const next = this.#queue[this.#head] as Pending<In, Out>;
       if (batch.length > 0 && bytes + next.bytes > maxBatchBytes) break;
       this.#head += 1;
-      this.#waitingBytes -= next.bytes;
       if (!next.open) continue;
+      this.#noLongerWaits(next);
       batch.push(next);
       bytes += next.bytes;
     }
@@ -116,6 +119,22 @@ export class Coalescer<In, Out> {
       this.#head = 0;
     }
     return batch;
+  }
+
+  /** A caller left before its call was sent. What such calls hold is let go of once they are the greater part. */
+  #left(pending: Pending<In, Out>): void {
+    this.#noLongerWaits(pending);
+    const queued = this.#queue.length - this.#head;
+    if (queued > 1024 && this.#waitingCalls * 2 < queued) {
+      this.#queue = this.#queue.slice(this.#head).filter((call) => call.open && call !== pending);
+      this.#head = 0;
+    }
+  }
+
+  #noLongerWaits(pending: Pending<In, Out>): void {
+    pending.onLeave = undefined;
+    this.#waitingCalls -= 1;
+    this.#waitingBytes -= pending.bytes;
   }
 
   #settleIdle(): void {

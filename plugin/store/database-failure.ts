@@ -32,7 +32,7 @@ const meanings: Readonly<Record<string, DatabaseFailure>> = {
   XX: { kind: unavailable, detail: "the server met an internal error" },
   "3D": { kind: unavailable, detail: "the database does not exist" },
   "3F": { kind: unavailable, detail: "the schema is gone: run lenso-jobs check" },
-  "42P01": { kind: unavailable, detail: "a table is gone: run lenso-jobs check" },
+  "42": { kind: unavailable, detail: "the schema is not as its migrations made it: run lenso-jobs check" },
   "42501": { kind: unavailable, detail: "the role lacks a privilege: run lenso-jobs check" },
   "22": { kind: "plugin_failure", detail: "the database refused a value", split: true },
   "23": { kind: "plugin_failure", detail: "the database refused a row", split: true },

@@ -11,16 +11,21 @@ import { sessionSettings } from "./session-settings.ts";
  */
 export type Lane = "hot" | "lock" | "side";
 
+/** Waits at once, each on its own connection of the lock lane: of renew, complete and fail for leases, of enqueue for keys. */
+export const lockConnections = { leases: 2, keys: 2 };
+
 const lanes: Readonly<
   Record<Lane, { connections: number; statementTimeoutMs: number; lockTimeoutMs: number }>
 > = {
   hot: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 1000 },
-  lock: { connections: 4, statementTimeoutMs: 15_000, lockTimeoutMs: 10_000 },
+  lock: {
+    connections: 3 * lockConnections.leases + lockConnections.keys,
+    statementTimeoutMs: 15_000,
+    lockTimeoutMs: 5000,
+  },
   // One of them may be listening.
   side: { connections: 3, statementTimeoutMs: 30_000, lockTimeoutMs: 1000 },
 };
-/** Statements that may wait for a row lock at once. */
-export const lockConnections: number = lanes.lock.connections;
 /** How much longer than the server's own time-out an answer may take before the connection counts as dead. */
 const stallMarginMs = 5000;
 const maxTries = 5;

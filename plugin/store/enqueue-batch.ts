@@ -1,4 +1,5 @@
 import { RuntimeFailureError } from "../../capability/index.ts";
+import type { Background } from "./background.ts";
 import type { Database, Lane } from "./database.ts";
 import { databaseFailure, toRuntimeFailure } from "./database-failure.ts";
 import type { EnqueueVerdict, NewJob } from "./job-store.ts";
@@ -6,9 +7,10 @@ import { nameHash } from "./name-hash.ts";
 import type { Pending } from "./pending.ts";
 import { type FindJobsByKey, findJobsByKey } from "./queries/find-jobs-by-key.ts";
 import { type InsertJobs, insertJobs } from "./queries/insert-jobs.ts";
+import type { SharedWaits } from "./shared-waits.ts";
 import type { SqlContext } from "./sql-context.ts";
 
-type PendingEnqueue = Pending<NewJob, EnqueueVerdict>;
+export type PendingEnqueue = Pending<NewJob, EnqueueVerdict>;
 
 /** Gives each enqueue of a batch its own verdict. */
 export type EnqueueBatch = (db: Database, batch: readonly PendingEnqueue[]) => Promise<void>;
@@ -22,7 +24,13 @@ export interface WakeUps {
 /** A key that is taken when inserted and free when looked up has just been deleted; it cannot go on for ever. */
 const maxRounds = 5;
 
-export function enqueueBatch(sql: SqlContext, wakeUps: WakeUps): EnqueueBatch {
+/** Where calls go that cannot share a statement. */
+export interface LoneEnqueues {
+  readonly background: Background;
+  readonly waits: SharedWaits<PendingEnqueue>;
+}
+
+export function enqueueBatch(sql: SqlContext, lone: LoneEnqueues, wakeUps: WakeUps): EnqueueBatch {
   const insert = insertJobs(sql, wakeUps.channel);
   const find = findJobsByKey(sql);
   const settle = async (db: Database, lane: Lane, batch: readonly PendingEnqueue[]): Promise<void> => {
@@ -32,16 +40,24 @@ export function enqueueBatch(sql: SqlContext, wakeUps: WakeUps): EnqueueBatch {
       groups = await settleRound(db, lane, groups, insert, find, wakeUps);
     }
   };
+  const settleAlone = async (db: Database, { sortKey, calls }: KeyGroup): Promise<void> => {
+    try {
+      await settle(db, "hot", calls);
+    } catch (error) {
+      if (databaseFailure(error).split) lone.waits.join(sortKey, calls, (all) => settle(db, "lock", all));
+      else for (const call of calls) call.fail(toRuntimeFailure(error));
+    }
+  };
   return async (db, batch) => {
     try {
       await settle(db, "hot", batch);
     } catch (error) {
       if (!databaseFailure(error).split) throw error;
-      // One call that the database refuses, or whose key somebody holds uncommitted, must not fail its neighbours.
-      for (const call of batch) {
-        if (call.open)
-          await settle(db, "lock", [call]).catch((alone: unknown) => call.fail(toRuntimeFailure(alone)));
-      }
+      // A key that the database refuses, or that somebody holds uncommitted, must neither fail nor hold up its neighbours.
+      const groups = sortedByKey(batch.filter((call) => call.open));
+      lone.background.run(async () => {
+        for (const group of groups) await settleAlone(db, group);
+      });
     }
   };
 }

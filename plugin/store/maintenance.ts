@@ -1,10 +1,12 @@
 import type { Database } from "./database.ts";
 import type { ListLeasedQueues } from "./queries/list-leased-queues.ts";
-import { maxRequeued, maxRetired } from "./queries/reap-expired-leases.ts";
 import type { QueueWater } from "./queue-waters.ts";
 
 /** Bound of one round for one queue; the next round goes on. */
 const maxLooks = 20;
+const limits = { retired: 1000, requeued: 1000 };
+/** An expensive round is followed by a longer pause, but by none that an operator would notice. */
+const longestPauseMs = 60_000;
 
 /**
  * Takes back expired leases of all queues on a timer, so that a job is not lost from sight when nobody claims from its queue, or
@@ -48,9 +50,9 @@ export class Maintenance {
     for (const queueHash of await this.#listQueues(this.#db)) {
       const { reaper, ready } = this.#waterOf(queueHash);
       for (let look = 0; look < maxLooks && !this.#stopped; look += 1) {
-        const reaped = await reaper.run(this.#db, "side");
+        const reaped = await reaper.run(this.#db, "side", limits);
         if (reaped.earliest !== undefined) ready.lower(reaped.earliest);
-        if (reaped.retired < maxRetired && reaped.requeued < maxRequeued) break;
+        if (reaped.retired < limits.retired && reaped.requeued < limits.requeued) break;
       }
     }
   }
@@ -63,8 +65,8 @@ export class Maintenance {
         this.#round = this.run()
           .catch(() => undefined)
           .then(() => {
-            if (!this.#stopped)
-              this.#schedule(Math.max(this.#intervalMs, 20 * (performance.now() - startedAt)));
+            const pauseMs = Math.min(20 * (performance.now() - startedAt), longestPauseMs);
+            if (!this.#stopped) this.#schedule(Math.max(this.#intervalMs, pauseMs));
           });
       },
       delayMs * (0.75 + Math.random() / 2),

@@ -5,6 +5,8 @@ import type { Call } from "../call.ts";
 export class Pending<In, Out> {
   readonly input: In;
   readonly bytes: number;
+  /** Called once when the caller leaves. */
+  onLeave: (() => void) | undefined;
   readonly promise: Promise<Out>;
   #open = true;
   #resolve!: (value: Out) => void;
@@ -18,7 +20,11 @@ export class Pending<In, Out> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#forget = call.onOver((reason: RuntimeFailureError) => this.fail(reason));
+    this.#forget = call.onOver((reason: RuntimeFailureError) => {
+      this.#open = false;
+      this.onLeave?.();
+      this.#reject(reason);
+    });
   }
 
   /** False once nobody waits any more. */

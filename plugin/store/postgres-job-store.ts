@@ -1,10 +1,11 @@
 import type { Call } from "../call.ts";
 import type { JobId } from "../job-id.ts";
+import { Background } from "./background.ts";
 import { type ClaimBatch, claimBatch } from "./claim-batch.ts";
 import { Coalescer } from "./coalescer.ts";
 import { type Database, lockConnections } from "./database.ts";
 import { toRuntimeFailure } from "./database-failure.ts";
-import { enqueueBatch } from "./enqueue-batch.ts";
+import { enqueueBatch, type PendingEnqueue } from "./enqueue-batch.ts";
 import type {
   EnqueueVerdict,
   Failure,
@@ -26,7 +27,8 @@ import { lookForWork } from "./queries/look-for-work.ts";
 import { registerInstance } from "./queries/register-instance.ts";
 import { registerWaiter } from "./queries/register-waiter.ts";
 import { queueWaters } from "./queue-waters.ts";
-import { type LeaseSteps, RowWaits, settleBatch } from "./settle-batch.ts";
+import { type LeaseSteps, settleBatch } from "./settle-batch.ts";
+import { SharedWaits, type WaitingCall } from "./shared-waits.ts";
 import { Slots } from "./slots.ts";
 import { sqlContext } from "./sql-context.ts";
 import { SignalHub } from "./wake/signal-hub.ts";
@@ -65,7 +67,8 @@ export class PostgresJobStore implements JobStore, SignalSource {
   readonly #claims = new Map<string, Coalescer<undefined, LeasedJob | undefined>>();
   readonly #claimSlots = new Slots(inFlight);
   readonly #claimBatch: ClaimBatch;
-  readonly #rowWaits = new RowWaits(lockConnections);
+  readonly #background = new Background();
+  readonly #waits: { idle(): Promise<void> }[] = [];
   readonly #maintenance: Maintenance;
   readonly #signals: SignalHub;
   readonly #register: ReturnType<typeof registerInstance>;
@@ -79,7 +82,7 @@ export class PostgresJobStore implements JobStore, SignalSource {
     this.#db = db;
     this.#options = options;
     this.#register = registerInstance(sql);
-    this.#claimBatch = claimBatch(sql, waterOf);
+    this.#claimBatch = claimBatch(sql, waterOf, this.#background);
     this.#maintenance = new Maintenance(db, listLeasedQueues(sql), waterOf, options.maintenanceIntervalMs);
     const channel = wakeChannel(options.schema);
     this.#signals = new SignalHub(db, {
@@ -91,8 +94,12 @@ export class PostgresJobStore implements JobStore, SignalSource {
       waterOf,
     });
     const wakeUps = { channel, wake: (queueHash: string) => this.#signals.wake(queueHash) };
-    this.#enqueues = coalescer("enqueue", bind(db, enqueueBatch(sql, wakeUps)));
-    this.#inspects = coalescer("inspect", async (batch) => {
+    const lone = {
+      background: this.#background,
+      waits: this.#sharedWaits<PendingEnqueue>(lockConnections.keys),
+    };
+    this.#enqueues = this.#coalescer("enqueue", enqueueBatch(sql, lone, wakeUps));
+    this.#inspects = this.#coalescer("inspect", async (_, batch) => {
       const found = await inspect(
         db,
         batch.map((call) => call.input),
@@ -100,7 +107,7 @@ export class PostgresJobStore implements JobStore, SignalSource {
       batch.forEach((call, index) => call.answer(found[index]));
     });
     const settle = <In, Verdict>(name: string, steps: LeaseSteps<In, Verdict>) =>
-      coalescer(name, bind(db, settleBatch(steps, locate, this.#rowWaits)));
+      this.#coalescer(name, settleBatch(steps, locate, this.#sharedWaits(lockConnections.leases)));
     this.#completes = settle("complete", completeSteps(sql));
     this.#renews = settle("renew", renewSteps(sql, options.leaseSeconds));
     const backoff = { baseSeconds: options.retryBaseSeconds, maxSeconds: options.retryMaxSeconds };
@@ -108,7 +115,6 @@ export class PostgresJobStore implements JobStore, SignalSource {
   }
 
   async enqueue(job: NewJob, call: Call): Promise<EnqueueVerdict> {
-    if (this.#registered !== true) await this.register();
     return this.#enqueues.submit(job, 256 + job.payload.length, call);
   }
 
@@ -116,23 +122,19 @@ export class PostgresJobStore implements JobStore, SignalSource {
     request: { readonly queue: string; readonly owner: string },
     call: Call,
   ): Promise<LeasedJob | undefined> {
-    if (this.#registered !== true) await this.register();
     return this.#claimsOf(request.queue, request.owner).submit(undefined, 32, call);
   }
 
   async renew(lease: LeaseProof, call: Call): Promise<string | undefined> {
-    if (this.#registered !== true) await this.register();
     const verdict = await this.#renews.submit(lease, 128, call);
     return verdict === "refused" ? undefined : verdict.expiresAt;
   }
 
   async complete(lease: LeaseProof, call: Call): Promise<boolean> {
-    if (this.#registered !== true) await this.register();
     return this.#completes.submit(lease, 128, call);
   }
 
   async fail(lease: LeaseProof, failure: Failure, call: Call): Promise<FailVerdict | undefined> {
-    if (this.#registered !== true) await this.register();
     const verdict = await this.#fails.submit({ lease, failure }, 256, call);
     if (verdict === "refused") return undefined;
     if (verdict.status === "queued") this.#signals.rescheduled();
@@ -140,7 +142,6 @@ export class PostgresJobStore implements JobStore, SignalSource {
   }
 
   async inspect(id: JobId, call: Call): Promise<JobEvidence | undefined> {
-    if (this.#registered !== true) await this.register();
     return this.#inspects.submit(id, 64, call);
   }
 
@@ -183,7 +184,9 @@ export class PostgresJobStore implements JobStore, SignalSource {
       ...this.#claims.values(),
     ];
     await Promise.all(all.map((calls) => calls.idle()));
-    await this.#rowWaits.idle();
+    // In the order in which they hand work on.
+    await this.#background.idle();
+    await Promise.all(this.#waits.map((waits) => waits.idle()));
   }
 
   async #registerOnce(): Promise<void> {
@@ -201,24 +204,34 @@ export class PostgresJobStore implements JobStore, SignalSource {
     let claims = this.#claims.get(key);
     if (claims === undefined) {
       const { leaseSeconds } = this.#options;
-      const run = (batch: readonly Pending<undefined, LeasedJob | undefined>[]) =>
-        this.#claimBatch(this.#db, { queue, owner, leaseSeconds }, batch);
-      claims = new Coalescer({ name: "claim", inFlight: 1, slots: this.#claimSlots, run });
+      const run: Run<undefined, LeasedJob | undefined> = (db, batch) =>
+        this.#claimBatch(db, { queue, owner, leaseSeconds }, batch);
+      claims = new Coalescer({
+        name: "claim",
+        inFlight: 1,
+        slots: this.#claimSlots,
+        run: (batch) => this.#registeredThen(run, batch),
+      });
       this.#claims.set(key, claims);
     }
     return claims;
   }
+
+  #coalescer<In, Out>(name: string, run: Run<In, Out>): Coalescer<In, Out> {
+    return new Coalescer({ name, inFlight, run: (batch) => this.#registeredThen(run, batch) });
+  }
+
+  /** The first statement is preceded by the registration; a call that gives up does not wait for it. */
+  async #registeredThen<In, Out>(run: Run<In, Out>, batch: readonly Pending<In, Out>[]): Promise<void> {
+    if (this.#registered !== true) await this.register();
+    await run(this.#db, batch);
+  }
+
+  #sharedWaits<Call extends WaitingCall>(connections: number): SharedWaits<Call> {
+    const waits = new SharedWaits<Call>(connections);
+    this.#waits.push(waits);
+    return waits;
+  }
 }
 
-type Run<In, Out> = (batch: readonly Pending<In, Out>[]) => Promise<void>;
-
-function coalescer<In, Out>(name: string, run: Run<In, Out>): Coalescer<In, Out> {
-  return new Coalescer({ name, inFlight, run });
-}
-
-function bind<In, Out>(
-  db: Database,
-  run: (db: Database, batch: readonly Pending<In, Out>[]) => Promise<void>,
-): Run<In, Out> {
-  return (batch) => run(db, batch);
-}
+type Run<In, Out> = (db: Database, batch: readonly Pending<In, Out>[]) => Promise<void>;

@@ -1,11 +1,6 @@
 import type { Database, Lane } from "./database.ts";
 import { beginning } from "./low-water.ts";
-import {
-  maxRequeued,
-  maxRetired,
-  type ReapExpiredLeases,
-  type Reaped,
-} from "./queries/reap-expired-leases.ts";
+import type { ReapExpiredLeases, Reaped, ReapLimits } from "./queries/reap-expired-leases.ts";
 
 /** Under load a queue's expired leases are taken back about this often, in ms. */
 const intervalMs = 1000;
@@ -32,16 +27,16 @@ export class Reaper {
     return performance.now() >= this.#dueAt;
   }
 
-  /** Takes back a bounded number. */
-  async run(db: Database, lane: Lane): Promise<Reaped> {
+  /** Takes back up to the limits. */
+  async run(db: Database, lane: Lane, limits: ReapLimits): Promise<Reaped> {
     const startedAt = performance.now();
     const full = startedAt >= this.#fullLookAt;
-    this.#dueAt = startedAt + intervalMs;
-    const reaped = await this.#reap(db, lane, this.#queueHash, full ? beginning : this.#from);
-    if (reaped.retired === maxRetired || reaped.requeued === maxRequeued) {
+    const reaped = await this.#reap(db, lane, this.#queueHash, full ? beginning : this.#from, limits);
+    if (reaped.retired === limits.retired || reaped.requeued === limits.requeued) {
       this.#dueAt = this.#fullLookAt = 0;
     } else {
       const now = performance.now();
+      this.#dueAt = startedAt + intervalMs;
       if (full) this.#fullLookAt = now + Math.min(Math.max(1000, 20 * (now - startedAt)), 5000);
       this.#from = reaped.lookedAt;
     }

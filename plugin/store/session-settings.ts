@@ -2,13 +2,14 @@
  * Server settings of every connection, part of the engine's design.
  *
  * The hot tables are empty or full at the moment when statistics are taken, so the planner must not choose by them: one
- * generic plan by index and nested loop for each statement, never a sequential scan, hash or merge. Those switches inflate
+ * generic plan by index and nested loop for each statement, never a sequential or bitmap scan, hash or merge. Those switches inflate
  * the estimated costs, which would start JIT compilation for nothing. The rest makes values read the same everywhere and
  * keeps a commit durable.
  */
 export const engineSettings: Readonly<Record<string, string>> = {
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
+  enable_bitmapscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   jit: "off",

@@ -1,10 +1,8 @@
-import { RuntimeFailureError } from "../../capability/index.ts";
 import type { Database } from "./database.ts";
-import { toRuntimeFailure } from "./database-failure.ts";
 import type { LeaseProof } from "./job-store.ts";
 import type { Pending } from "./pending.ts";
 import type { LocateSettlements, Whereabouts } from "./queries/locate-settlements.ts";
-import { Slots } from "./slots.ts";
+import type { SharedWaits } from "./shared-waits.ts";
 
 /** One kind of call that acts on a lease, as three steps. */
 export interface LeaseSteps<In, Verdict> {
@@ -27,12 +25,12 @@ export type SettleBatch<In, Verdict> = (
 
 /**
  * Gives each call of a batch its own verdict: most by the first statement, which waits for nobody; the others by looking where
- * their token is, and only a lease that is still held there is waited for, alone.
+ * their token is, and only a lease that is still held there is waited for, alone and outside the batch.
  */
 export function settleBatch<In, Verdict>(
   steps: LeaseSteps<In, Verdict>,
   locate: LocateSettlements,
-  waits: RowWaits,
+  waits: SharedWaits<Pending<In, Verdict>>,
 ): SettleBatch<In, Verdict> {
   return async (db, batch) => {
     let rest = batch;
@@ -47,19 +45,25 @@ export function settleBatch<In, Verdict>(
 /** Identical calls under one lease share a verdict. */
 interface JobGroup<In, Verdict> {
   readonly row: string;
+  readonly sameness: string;
   readonly input: In;
   readonly calls: Pending<In, Verdict>[];
 }
 
 /** A differing call for the same job waits for the next round: two in one statement would settle the job twice. */
-function groupByJob<In, Verdict>(steps: LeaseSteps<In, Verdict>, batch: readonly Pending<In, Verdict>[]) {
+function groupByJob<In, Verdict>(
+  steps: LeaseSteps<In, Verdict>,
+  batch: readonly Pending<In, Verdict>[],
+): { readonly groups: readonly JobGroup<In, Verdict>[]; readonly later: readonly Pending<In, Verdict>[] } {
   const groups = new Map<string, JobGroup<In, Verdict>>();
   const later: Pending<In, Verdict>[] = [];
   for (const call of batch) {
-    const { row } = steps.proof(call.input).id;
+    const { input } = call;
+    const { row } = steps.proof(input).id;
+    const sameness = steps.sameness(input);
     const group = groups.get(row);
-    if (group === undefined) groups.set(row, { row, input: call.input, calls: [call] });
-    else if (steps.sameness(group.input) === steps.sameness(call.input)) group.calls.push(call);
+    if (group === undefined) groups.set(row, { row, sameness, input, calls: [call] });
+    else if (group.sameness === sameness) group.calls.push(call);
     else later.push(call);
   }
   return { groups: [...groups.values()], later };
@@ -70,7 +74,7 @@ async function settleRound<In, Verdict>(
   groups: readonly JobGroup<In, Verdict>[],
   steps: LeaseSteps<In, Verdict>,
   locate: LocateSettlements,
-  waits: RowWaits,
+  waits: SharedWaits<Pending<In, Verdict>>,
 ): Promise<void> {
   const settled = await steps.free(
     db,
@@ -78,7 +82,7 @@ async function settleRound<In, Verdict>(
   );
   const missing = groups.filter((group) => {
     const verdict = settled.get(group.row);
-    if (verdict !== undefined) answer(group, verdict);
+    if (verdict !== undefined) answer(group.calls, verdict);
     return verdict === undefined;
   });
   if (missing.length === 0) return;
@@ -88,68 +92,28 @@ async function settleRound<In, Verdict>(
   );
   missing.forEach((group, index) => {
     const where = places[index] as Whereabouts;
-    if (where.kind === "held")
-      waits.start(
-        () => settleLocked(db, group, steps, locate),
-        (error) => fail(group, error),
-      );
-    else answer(group, steps.replay(group.input, where) ?? steps.refused);
+    if (where.kind !== "held") {
+      answer(group.calls, steps.replay(group.input, where) ?? steps.refused);
+      return;
+    }
+    waits.join(`${group.row} ${group.sameness}`, group.calls, async (calls) => {
+      answer(calls, await settleLocked(db, group.input, steps, locate));
+    });
   });
 }
 
 async function settleLocked<In, Verdict>(
   db: Database,
-  group: JobGroup<In, Verdict>,
+  input: In,
   steps: LeaseSteps<In, Verdict>,
   locate: LocateSettlements,
-): Promise<void> {
-  const verdict = await steps.locked(db, group.input);
-  if (verdict !== undefined) return answer(group, verdict);
-  const [where] = await locate(db, [steps.proof(group.input)]);
-  answer(group, (where && steps.replay(group.input, where)) ?? steps.refused);
+): Promise<Verdict> {
+  const verdict = await steps.locked(db, input);
+  if (verdict !== undefined) return verdict;
+  const [where] = await locate(db, [steps.proof(input)]);
+  return (where && steps.replay(input, where)) ?? steps.refused;
 }
 
-function answer<In, Verdict>(group: JobGroup<In, Verdict>, verdict: Verdict): void {
-  for (const call of group.calls) call.answer(verdict);
+function answer<In, Verdict>(calls: readonly Pending<In, Verdict>[], verdict: Verdict): void {
+  for (const call of calls) call.answer(verdict);
 }
-
-function fail<In, Verdict>(group: JobGroup<In, Verdict>, error: unknown): void {
-  const failure = toRuntimeFailure(error);
-  for (const call of group.calls) call.fail(failure);
-}
-
-/** Statements that may wait for a row lock: as many at once as there are connections for them, so that none queues behind another. */
-export class RowWaits {
-  readonly #slots: Slots;
-  readonly #underWay = new Set<Promise<void>>();
-
-  constructor(connections: number) {
-    this.#slots = new Slots(connections);
-  }
-
-  start(work: () => Promise<void>, onError: (error: unknown) => void): void {
-    if (this.#underWay.size >= maxRowWaits) {
-      onError(new RuntimeFailureError("resource_exhausted", "too many calls are waiting for locked rows"));
-      return;
-    }
-    const done = this.#run(work).catch(onError);
-    this.#underWay.add(done);
-    void done.then(() => this.#underWay.delete(done));
-  }
-
-  /** Resolves when nothing waits. */
-  async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
-  }
-
-  async #run(work: () => Promise<void>): Promise<void> {
-    await new Promise<void>((resolve) => this.#slots.take(resolve));
-    try {
-      await work();
-    } finally {
-      this.#slots.release();
-    }
-  }
-}
-
-const maxRowWaits = 10_000;

@@ -35,6 +35,7 @@ export async function runTests(run: TestRun): Promise<TestRunResult> {
       process.execPath,
       "test",
       "--parallel=2",
+      "--timeout=30000", // for what no test says otherwise of: a busy machine is no failure
       "--reporter=junit",
       `--reporter-outfile=${report}`,
       ...leaveOut.map((glob) => `--path-ignore-patterns=${glob}`),

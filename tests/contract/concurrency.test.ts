@@ -1,6 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import type { ClaimResponse, JobsClient, LeaseRequest } from "../../capability/index.ts";
-import { type Backend, type Bundle, backends, open, openPostgres, postgresBackends } from "./support/backends.ts";
+import {
+  type Backend,
+  type Bundle,
+  backends,
+  open,
+  openPostgres,
+  postgresBackends,
+} from "./support/backends.ts";
 import {
   domain,
   inspectJob,
@@ -16,7 +23,9 @@ import {
 describe.each(backends)("many callers at once, %s", (backend) => {
   test("never get the same job or the same lease, and every job is given out once", async () => {
     await using bundle = await open(backend);
-    const ids = (await valuesOf(times(300, () => bundle.producer.enqueue(jobRequest())))).map((job) => job.job_id);
+    const ids = (await valuesOf(times(300, () => bundle.producer.enqueue(jobRequest())))).map(
+      (job) => job.job_id,
+    );
     const workers = [bundle.worker, bundle.worker2];
     const answers = await Promise.all(
       times(400, (index) => (workers[index % 2] as JobsClient).claim({ queue: "mail" })),
@@ -53,7 +62,9 @@ describe.each(postgresBackends)("several processes at once, %s", (backend) => {
     await using bundle = await openPostgres(backend);
     await using second = await bundle.another();
     await using third = await bundle.another();
-    const ids = (await valuesOf(times(300, () => bundle.producer.enqueue(jobRequest())))).map((job) => job.job_id);
+    const ids = (await valuesOf(times(300, () => bundle.producer.enqueue(jobRequest())))).map(
+      (job) => job.job_id,
+    );
     const hosts = [bundle, second, third];
     const claims: ClaimResponse[] = [];
     const drain = async (host: Bundle) => {

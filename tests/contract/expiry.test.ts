@@ -132,7 +132,8 @@ describe.each(backends)("expired leases, %s", (backend) => {
     await using bundle = await open(backend);
     const exhausted = await givenRunning(bundle, 150, 1);
     await bundle.clock.advance(30_000);
-    const retired = async () => (await statesOf(bundle, exhausted)).filter((each) => each === "failed").length;
+    const retired = async () =>
+      (await statesOf(bundle, exhausted)).filter((each) => each === "failed").length;
     let before = 0;
     for (let claims = 0; before < 150; claims += 1) {
       expect(claims).toBeLessThan(10);

@@ -129,7 +129,11 @@ describe.each(backends)("idempotency, %s", (backend) => {
   });
 
   const equal: readonly (readonly [string, JsonObject, JsonObject])[] = [
-    ["the order of keys", parsed('{"a":1,"b":{"c":2,"d":[{"e":1,"f":2}]}}'), parsed('{"b":{"d":[{"f":2,"e":1}],"c":2},"a":1}')],
+    [
+      "the order of keys",
+      parsed('{"a":1,"b":{"c":2,"d":[{"e":1,"f":2}]}}'),
+      parsed('{"b":{"d":[{"f":2,"e":1}],"c":2},"a":1}'),
+    ],
     ["1 and 1.0", parsed('{"n":1}'), parsed('{"n":1.0}')],
     ["1e2 and 100", parsed('{"n":1e2}'), parsed('{"n":100}')],
     ["-0 and 0", { n: -0, l: [-0] }, { n: 0, l: [0] }],

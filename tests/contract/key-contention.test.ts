@@ -1,7 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import type { EnqueueRequest } from "../../capability/index.ts";
 import { backends, open, openPostgres, postgresBackends } from "./support/backends.ts";
-import { domain, inspectJob, jobRequest, leaseOf, times, valueOf, valuesOf, verdictOf } from "./support/given.ts";
+import {
+  domain,
+  inspectJob,
+  jobRequest,
+  leaseOf,
+  times,
+  valueOf,
+  valuesOf,
+  verdictOf,
+} from "./support/given.ts";
 
 describe.each(backends)("a key under contention, %s", (backend) => {
   test("of 50 calls at once with two payloads one intent wins, and all others of it are duplicates", async () => {
@@ -28,7 +37,9 @@ describe.each(backends)("a key under contention, %s", (backend) => {
   test("of equal calls at once exactly one is told that it created the job", async () => {
     await using bundle = await open(backend);
     const requests = times(20, () => jobRequest());
-    const answers = await valuesOf(times(200, (index) => bundle.producer.enqueue(requests[index % 20] as EnqueueRequest)));
+    const answers = await valuesOf(
+      times(200, (index) => bundle.producer.enqueue(requests[index % 20] as EnqueueRequest)),
+    );
     expect(answers.filter(({ created }) => created)).toHaveLength(20);
     expect(new Set(answers.map(({ job_id }) => job_id)).size).toBe(20);
   });
@@ -89,8 +100,8 @@ describe.each(postgresBackends)("a key that several processes write, %s", (backe
     insert into jobs (producer, queue, requested_at, created_at, max_attempts, nonce, intent, kind, idempotency_key, payload)
     select producer, queue, requested_at, created_at, max_attempts, '\\x00000000000000000000', intent, kind, '${key}', payload
     from jobs limit 1;
-    insert into ready (queue, next_run, id, updated_at, max_attempts)
-    select queue, created_at, id, created_at, max_attempts from jobs where idempotency_key = '${key}'`;
+    insert into ready (queue, next_run, id, updated_at, bytes, max_attempts)
+    select queue, created_at, id, created_at, 2, max_attempts from jobs where idempotency_key = '${key}'`;
 
   test.each(["commits", "rolls back"] as const)(
     "an enqueue waits for one that is not committed yet, which then %s",
@@ -108,6 +119,23 @@ describe.each(postgresBackends)("a key that several processes write, %s", (backe
       expect(created).toBe(how === "rolls back");
       expect(await inspectJob(bundle, job_id)).toMatchObject({ status: "queued", attempts: 0 });
       expect(await valueOf(neighbour)).toMatchObject({ created: true });
+    },
+  );
+
+  test.each(["before", "after"])(
+    "one that waits for long delays no neighbour that arrived %s it",
+    async (place) => {
+      await using bundle = await openPostgres(backend);
+      const first = jobRequest();
+      await valueOf(bundle.producer.enqueue(first));
+      const blocker = await bundle.database.block(uncommitted("contended"));
+      const contended = () => bundle.producer.enqueue({ ...first, idempotency_key: "contended" });
+      const early = place === "after" ? contended() : undefined;
+      const neighbour = bundle.producer.enqueue(jobRequest(), { timeoutMs: 5000 });
+      const answer = early ?? contended();
+      expect(verdictOf(await neighbour)).toBe("ok");
+      await blocker.commit();
+      expect(await valueOf(answer)).toMatchObject({ created: false });
     },
   );
 

@@ -7,7 +7,8 @@ type Opened = Awaited<ReturnType<typeof open>>;
 
 const alphabet = "ABCXYZabcxyz0189._-:/";
 const notInAlphabet = [" ", "\n", "\t", "\0", ",", "+", "@", "%", "'", '"', "\\", "$", "é", "К", "０", "😀"];
-const nameOf = (length: number): string => alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length);
+const nameOf = (length: number): string =>
+  alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length);
 
 async function verdict(bundle: Opened, changes: Partial<EnqueueRequest>): Promise<string> {
   const answer = await bundle.producer.enqueue(jobRequest(changes));
@@ -16,7 +17,7 @@ async function verdict(bundle: Opened, changes: Partial<EnqueueRequest>): Promis
 }
 
 /** A payload whose compact JSON has that many bytes, all of them in one text of `fill`. */
-function payloadOf(bytes: number, fill: string): JsonObject {
+function payloadOf(bytes: number, fill: string): { readonly t: string } {
   const width = Buffer.byteLength(fill);
   const room = bytes - Buffer.byteLength('{"t":""}');
   const text = fill.repeat(Math.floor(room / width)) + "a".repeat(room % width);
@@ -26,7 +27,8 @@ function payloadOf(bytes: number, fill: string): JsonObject {
 /** Objects or arrays in each other, the outermost object included. */
 function nested(depth: number, leaf: "object" | "array"): JsonObject {
   let value: JsonObject | readonly unknown[] = leaf === "object" ? {} : [];
-  for (let each = 2; each < depth; each += 1) value = leaf === "object" ? { d: value as JsonObject } : [value];
+  for (let each = 2; each < depth; each += 1)
+    value = leaf === "object" ? { d: value as JsonObject } : [value];
   return depth === 1 ? {} : { d: value as JsonObject };
 }
 
@@ -108,7 +110,7 @@ describe.each(backends)("limits, %s", (backend) => {
     await using bundle = await open(backend);
     const max = fill === '"' ? { t: '"'.repeat((262_144 - 8) / 2) } : payloadOf(262_144, fill);
     expect(Buffer.byteLength(JSON.stringify(max))).toBe(262_144);
-    expect(await verdict(bundle, { payload: { ...max, t: `${String(max.t)}a` } })).toBe('"invalid_job"');
+    expect(await verdict(bundle, { payload: { ...max, t: `${max.t}a` } })).toBe('"invalid_job"');
     expect(await verdict(bundle, { payload: max })).toBe("created");
     const { payload } = await claimOne(bundle);
     expect(payload.t === max.t).toBe(true);
@@ -137,8 +139,21 @@ describe.each(backends)("limits, %s", (backend) => {
   test("malformed job ids and tokens name nothing", async () => {
     await using bundle = await open(backend);
     const { job_id, lease } = await givenJob(bundle, { state: "running" });
-    const ids = ["", "job_", job_id.slice(0, -1), `${job_id}A`, `${job_id}\n`, ` ${job_id}`, job_id.toUpperCase()];
-    const foreign = [`job_${"_".repeat(24)}`, `job_${"A".repeat(23)}=`, `job_${"é".repeat(24)}`, "'; drop schema"];
+    const ids = [
+      "",
+      "job_",
+      job_id.slice(0, -1),
+      `${job_id}A`,
+      `${job_id}\n`,
+      ` ${job_id}`,
+      job_id.toUpperCase(),
+    ];
+    const foreign = [
+      `job_${"_".repeat(24)}`,
+      `job_${"A".repeat(23)}=`,
+      `job_${"é".repeat(24)}`,
+      "'; drop schema",
+    ];
     for (const id of [...ids, ...foreign, "x".repeat(100_000)]) {
       expect(await bundle.observer.inspect({ job_id: id })).toEqual(domain("job_not_found"));
       expect(await bundle.worker.renew({ ...lease, job_id: id })).toEqual(domain("invalid_lease"));
@@ -148,8 +163,19 @@ describe.each(backends)("limits, %s", (backend) => {
     }
     const token = lease.lease_token;
     const others = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const respelt = [...others].map((each) => token.slice(0, -1) + each).filter((each) => each !== token);
-    const tokens = ["", "job_lease_", token.slice(0, -1), `${token}A`, `${token}=`, ` ${token}`, token.slice(10)];
+    const respelt = others
+      .split("")
+      .map((each) => token.slice(0, -1) + each)
+      .filter((each) => each !== token);
+    const tokens = [
+      "",
+      "job_lease_",
+      token.slice(0, -1),
+      `${token}A`,
+      `${token}=`,
+      ` ${token}`,
+      token.slice(10),
+    ];
     for (const lease_token of [...tokens, ...respelt, "x".repeat(100_000)]) {
       const refused = await bundle.worker.complete({ job_id, lease_token });
       expect(refused).toEqual(domain("invalid_lease"));

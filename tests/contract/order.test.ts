@@ -125,7 +125,8 @@ describe.each(postgresBackends)("a job that becomes visible late, %s", (backend)
     };
     const loads = times(3, load);
     try {
-      const passed = async () => (await bundle.database.query("select from outcome limit 100")).length === 100;
+      const passed = async () =>
+        (await bundle.database.query("select from outcome limit 100")).length === 100;
       while (!(await passed())) await Bun.sleep(10);
       const visibleAt = performance.now();
       await blocker.commit();
@@ -160,7 +161,7 @@ describe.each(postgresBackends)("a job that becomes visible late, %s", (backend)
     const { job_id } = await givenJob(bundle);
     const earlier = addMilliseconds(at(60), -30_000);
     await bundle.database.query(`
-      update jobs set created_at = '${earlier}' where id = 2;
+      update jobs set created_at = '${earlier}' where id = (select max(id) from jobs);
       update ready set next_run = '${earlier}', updated_at = '${earlier}'`);
     expect((await claimOne(bundle)).job_id).toBe(job_id);
   });

@@ -125,7 +125,7 @@ describe.each(backends)("payloads, %s", (backend) => {
   test.each(Object.keys(portable))("comes back exactly: %s", async (name) => {
     await using bundle = await open(backend);
     const payload = portable[name] as JsonObject;
-    await valueOf(tryPayload(bundle, payload) as ReturnType<typeof bundle.producer.enqueue>);
+    await valueOf(tryPayload(bundle, payload));
     const { payload: got } = await claimOne(bundle);
     expect(sorted(got)).toBe(sorted(payload));
     expect(Object.getPrototypeOf(got)).toBe(Object.prototype);
@@ -134,7 +134,7 @@ describe.each(backends)("payloads, %s", (backend) => {
 
   test("-0 goes as 0", async () => {
     await using bundle = await open(backend);
-    await valueOf(tryPayload(bundle, { n: -0, l: [-0] }) as ReturnType<typeof bundle.producer.enqueue>);
+    await valueOf(tryPayload(bundle, { n: -0, l: [-0] }));
     const { payload } = await claimOne(bundle);
     expect(Object.is(payload.n, 0)).toBe(true);
     expect(JSON.stringify(payload)).toBe('{"l":[0],"n":0}');
@@ -155,7 +155,9 @@ describe.each(backends)("payloads, %s", (backend) => {
 async function fuzzStrings(backend: Backend): Promise<void> {
   await using bundle = await open(backend);
   const random = seededRandom(44);
-  const units = [0, 1, 0x22, 0x5c, 0x41, 0xe9, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xfffe, 0xffff, 0x2028, 0x75, 0x30];
+  const units = [
+    0, 1, 0x22, 0x5c, 0x41, 0xe9, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xfffe, 0xffff, 0x2028, 0x75, 0x30,
+  ];
   const texts = times(200, () =>
     times(1 + random(6), () => String.fromCharCode(units[random(units.length)] ?? 0)).join(""),
   );

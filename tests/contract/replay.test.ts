@@ -1,6 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { backends, open } from "./support/backends.ts";
-import { at, claimOne, domain, givenJob, inspectJob, leaseOf, times, valueOf, valuesOf } from "./support/given.ts";
+import {
+  at,
+  claimOne,
+  domain,
+  givenJob,
+  inspectJob,
+  leaseOf,
+  times,
+  valueOf,
+  valuesOf,
+} from "./support/given.ts";
 
 const busy = { failure_code: "smtp.451", retryable: true };
 

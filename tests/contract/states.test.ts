@@ -7,7 +7,7 @@ describe.each(backends)("the states of a job, %s", (backend) => {
     await using bundle = await open(backend);
     await bundle.clock.advance(5000);
     const past = await givenJob(bundle, { available_at: "2001-01-01T00:00:00Z" });
-    const future = await givenJob(bundle, { available_at: "2026-01-01T00:00:07.5Z", max_attempts: 7 });
+    const future = await givenJob(bundle, { available_at: at(7.5), max_attempts: 7 });
     expect(await inspectJob(bundle, past.job_id)).toEqual({
       job_id: past.job_id,
       queue: "mail",

@@ -79,7 +79,7 @@ describe.each(everyCall)("%s", (name) => {
       const answer = calls[name](leaseOf(mine));
       await untilLocksWaitedFor(sql);
       await blocker`commit`;
-      blocker.release();
+      await blocker.release();
       return problem(await answer);
     };
     // As when the row was claimed anew, or a restore put another job in its place, while the call waited.
@@ -111,22 +111,25 @@ test.each([
   [true, 3, "queued"],
   [false, 3, "failed"],
   [true, 1, "failed"],
-])("a failure (retryable %s, attempts %d) is repeated only word for word", async (retryable, max_attempts, status) => {
-  const claimed = await givenClaimed(jobs, { max_attempts });
-  const other = await givenClaimed(jobs);
-  const call = { ...leaseOf(claimed), failure_code: "smtp", retryable };
-  const first = ok(await jobs.worker.fail(call));
-  expect(first.status as string).toBe(status);
-  expect(ok(await jobs.worker.fail(call))).toEqual(first);
-  const refused = [
-    { ...call, failure_code: "smtp2" },
-    { ...call, retryable: !retryable },
-    { ...call, lease_token: other.lease_token },
-  ];
-  for (const each of refused) expect(problem(await jobs.worker.fail(each))).toBe("invalid_lease");
-  expect(problem(await jobs.otherWorker.fail(call))).toBe("invalid_lease");
-  expect(problem(await jobs.worker.complete(leaseOf(claimed)))).toBe("invalid_lease");
-});
+])(
+  "a failure (retryable %s, attempts %d) is repeated only word for word",
+  async (retryable, max_attempts, status) => {
+    const claimed = await givenClaimed(jobs, { max_attempts });
+    const other = await givenClaimed(jobs);
+    const call = { ...leaseOf(claimed), failure_code: "smtp", retryable };
+    const first = ok(await jobs.worker.fail(call));
+    expect(first.status as string).toBe(status);
+    expect(ok(await jobs.worker.fail(call))).toEqual(first);
+    const refused = [
+      { ...call, failure_code: "smtp2" },
+      { ...call, retryable: !retryable },
+      { ...call, lease_token: other.lease_token },
+    ];
+    for (const each of refused) expect(problem(await jobs.worker.fail(each))).toBe("invalid_lease");
+    expect(problem(await jobs.otherWorker.fail(call))).toBe("invalid_lease");
+    expect(problem(await jobs.worker.complete(leaseOf(claimed)))).toBe("invalid_lease");
+  },
+);
 
 test("each claim and fence raises the generation, and nothing lowers it", async () => {
   const generations: number[] = [];
@@ -150,14 +153,20 @@ test("each claim and fence raises the generation, and nothing lowers it", async 
   await jobs.maintain();
   await look();
   expect(problem(await jobs.worker.complete(leaseOf(left)))).toBe("invalid_lease");
-  ok(await jobs.worker.claim({ queue: "mail" }));
+  const again = ok(await jobs.worker.claim({ queue: "mail" }));
+  const tokenHash = async () => (await sql`select encode(token, 'hex') as hash from jobs.lease`)[0].hash;
+  const before = await tokenHash();
   expect((await fence({ databaseUrl: url, schema: "jobs" })).ok).toBe(true);
+  expect(await tokenHash()).not.toBe(before);
+  expect(problem(await jobs.worker.renew(leaseOf(again)))).toBe("invalid_lease");
   await look();
   expect(generations).toEqual([0, 1, 1, 2, 2, 3, 3, 5]);
 });
 
 test("a claim that its caller left gives job, attempt and run time back, and keeps the generation", async () => {
   await using gated = await startJobs({ url, clock: gatedClock });
+  // A claim looks at expired leases about once a second; this one does, the next one goes to the ready jobs at once.
+  expect(problem(await gated.worker.claim({ queue: "mail" }))).toBe("no_job_available");
   ok(await gated.producer.enqueue(newJob()));
   const [before] = await sql`select next_run::text, id from jobs.ready`;
   const gate = await sql.reserve();
@@ -168,7 +177,7 @@ test("a claim that its caller left gives job, attempt and run time back, and kee
   leave.abort();
   expect(problem(await claim)).toBe("runtime:cancelled");
   await gate`select pg_advisory_unlock(${gateLock}::bigint)`;
-  gate.release();
+  await gate.release();
   await gated.stop(); // awaits the undo
   const rows = await sql`select next_run::text, id, attempt::int, generation::int from jobs.ready`;
   expect(rows[0]).toEqual({ ...before, attempt: 0, generation: 1 });
@@ -201,16 +210,15 @@ test("a job with a past available_at runs in the order of its insert, not before
 });
 
 test("a job is claimable from its very microsecond on, and not before", async () => {
-  await using frozen = await startJobs({ url });
   const now = Date.parse(await clock.now());
-  ok(await frozen.producer.enqueue(newJob({ available_at: new Date(now + 5000).toISOString() })));
+  ok(await jobs.producer.enqueue(newJob({ available_at: new Date(now + 5000).toISOString() })));
   await clock.advance(4990);
-  expect(problem(await frozen.worker.claim({ queue: "mail" }))).toBe("no_job_available");
+  expect(problem(await jobs.worker.claim({ queue: "mail" }))).toBe("no_job_available");
   await clock.advance(10);
-  ok(await frozen.worker.claim({ queue: "mail" }));
+  ok(await jobs.worker.claim({ queue: "mail" }));
   await clock.advance(1);
-  ok(await frozen.producer.enqueue(newJob({ available_at: await clock.now() })));
-  ok(await frozen.worker.claim({ queue: "mail" }));
+  ok(await jobs.producer.enqueue(newJob({ available_at: await clock.now() })));
+  ok(await jobs.worker.claim({ queue: "mail" }));
 });
 
 test("a job below the low-water mark is found before a claim says that there is none", async () => {
@@ -219,7 +227,6 @@ test("a job below the low-water mark is found before a claim says that there is 
   // Another process retries a job whose run time lies below what this one claimed last.
   const early = ok(await elsewhere.producer.enqueue(newJob()));
   await sql`update jobs.ready set next_run = next_run - interval '1 day'`;
-  await sql`update jobs.jobs set requested_at = requested_at`;
   expect(ok(await jobs.worker.claim({ queue: "mail" })).job_id).toBe(early.job_id);
 });
 
@@ -230,9 +237,48 @@ test("maintenance retires at most 64 exhausted jobs at a look and requeues the r
   const retryable = await givenClaimed(jobs);
   await clock.advance(30_000);
   await using fresh = await startJobs({ url });
-  expect(ok(await fresh.worker.claim({ queue: "mail" }))).toMatchObject({ job_id: retryable.job_id, attempt: 2 });
+  expect(ok(await fresh.worker.claim({ queue: "mail" }))).toMatchObject({
+    job_id: retryable.job_id,
+    attempt: 2,
+  });
   const [row] = await sql`select count(*)::int as retired from jobs.outcome`;
   expect(row.retired).toBeGreaterThanOrEqual(64);
   await jobs.maintain();
   expect((await sql`select count(*)::int as retired from jobs.outcome`)[0].retired).toBe(70);
+});
+
+test("two differing failures under one lease at once: one settles it, the other is refused", async () => {
+  const claimed = await givenClaimed(jobs);
+  const both = await Promise.all(
+    ["a", "b"].map((failure_code) =>
+      jobs.worker.fail({ ...leaseOf(claimed), failure_code, retryable: true }),
+    ),
+  );
+  expect(both.map(problem).toSorted()).toEqual(["invalid_lease", "ok"]);
+});
+
+test("nobody does what its role does not allow, and learns nothing of whether its values were valid", async () => {
+  const claimed = leaseOf(await givenClaimed(jobs));
+  const { producer, worker, observer: looker, stranger } = jobs;
+  const bad = { job_id: "nonsense", lease_token: "nonsense" };
+  const refused = [
+    ...[worker, looker, stranger].flatMap((who) => [
+      who.enqueue(newJob()),
+      who.enqueue(newJob({ queue: "none" })),
+    ]),
+    ...[producer, looker, stranger].flatMap((who) => [
+      who.claim({ queue: "mail" }),
+      who.claim({ queue: "none" }),
+      ...[claimed, bad].flatMap((lease) => everyCall.map((name) => calls[name](lease, who))),
+    ]),
+    stranger.inspect({ job_id: claimed.job_id }),
+    stranger.inspect({ job_id: "nonsense" }),
+  ];
+  expect(new Set((await Promise.all(refused)).map(problem))).toEqual(new Set(["unauthorized"]));
+  ok(await worker.complete(claimed));
+});
+
+test("a queue that is not configured is refused to producer and worker", async () => {
+  expect(problem(await jobs.producer.enqueue(newJob({ queue: "none" })))).toBe("invalid_job");
+  expect(problem(await jobs.worker.claim({ queue: "none" }))).toBe("invalid_queue");
 });

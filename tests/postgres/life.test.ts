@@ -26,9 +26,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     const first = ok(await jobs.worker.claim({ queue: "mail" }));
     expect(first).toMatchObject({ job_id, attempt: 1, payload: request.payload });
     ok(await jobs.worker.renew(leaseOf(first)));
-    const failed = ok(
-      await jobs.worker.fail({ ...leaseOf(first), failure_code: "smtp", retryable: true }),
-    );
+    const failed = ok(await jobs.worker.fail({ ...leaseOf(first), failure_code: "smtp", retryable: true }));
     expect(failed.status).toBe("queued");
     await clock.advance(60_000);
     const second = ok(await jobs.worker.claim({ queue: "mail" }));
@@ -41,9 +39,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     expect(await inspect()).toMatchObject({ status: "succeeded", attempts: 3 });
 
     const final = await givenClaimed(jobs);
-    const verdict = ok(
-      await jobs.worker.fail({ ...leaseOf(final), failure_code: "gone", retryable: false }),
-    );
+    const verdict = ok(await jobs.worker.fail({ ...leaseOf(final), failure_code: "gone", retryable: false }));
     expect(verdict).toEqual({ status: "failed", available_at: null });
     const dead = await givenClaimed(jobs, { max_attempts: 1 });
     await clock.advance(60_000);

@@ -1,21 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { SQL } from "bun";
+import type { CallResult } from "../../capability/index.ts";
 import { type DatabaseClock, databaseClock } from "../../host-fixtures/index.ts";
 import { type TestDatabase, testDatabase } from "../support/test-database.ts";
 import { testServer } from "../support/test-server.ts";
 import { detail, givenClaimed, leaseOf, newJob, ok, problem, rowOf } from "./support/jobs.ts";
 import { prepareJobsDatabase } from "./support/jobs-database.ts";
 import { drivers, type JobsHost, startJobs } from "./support/jobs-host.ts";
-import { expectEachJobInOnePlace, observer, untilLocksWaitedFor, watch } from "./support/observe.ts";
+import {
+  expectEachJobInOnePlace,
+  observer,
+  untilLocksWaitedFor,
+  type Watched,
+  watch,
+} from "./support/observe.ts";
 
 await testServer(); // may have to start one, which takes longer than a hook may
 
 /** How a call under a lease is made, and what answers it when the lease is valid. */
-const calls = {
-  complete: (jobs: JobsHost, lease: Lease) => jobs.worker.complete(lease),
-  fail: (jobs: JobsHost, lease: Lease) =>
-    jobs.worker.fail({ ...lease, failure_code: "smtp", retryable: true }),
-  renew: (jobs: JobsHost, lease: Lease) => jobs.worker.renew(lease),
+type Call = (jobs: JobsHost, lease: Lease) => Promise<CallResult<unknown, string>>;
+const calls: Record<"complete" | "fail" | "renew", Call> = {
+  complete: (jobs, lease) => jobs.worker.complete(lease),
+  fail: (jobs, lease) => jobs.worker.fail({ ...lease, failure_code: "smtp", retryable: true }),
+  renew: (jobs, lease) => jobs.worker.renew(lease),
 };
 type Lease = { job_id: string; lease_token: string };
 
@@ -59,7 +66,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     await blocker.unsafe(`${statement} where id = ${rowOf(jobId)}${lock}`);
     return async (end) => {
       await blocker.unsafe(end);
-      blocker.release();
+      await blocker.release();
     };
   }
 
@@ -100,7 +107,9 @@ describe.each(drivers)("over the driver %s", (driver) => {
         expect(problem(await answer)).toBe("ok");
 
         const seen = ok(await jobs.observer.inspect({ job_id: claimed.job_id }));
-        expect(seen.status).toBe(({ complete: "succeeded", fail: "queued", renew: "running" } as const)[name]);
+        expect(seen.status).toBe(
+          ({ complete: "succeeded", fail: "queued", renew: "running" } as const)[name],
+        );
         if (name === "renew") ok(await jobs.worker.complete(leaseOf(claimed)));
         if (name === "fail") await finishRetry();
       },
@@ -120,16 +129,13 @@ describe.each(drivers)("over the driver %s", (driver) => {
     for (let index = 0; index < 3; index += 1) other.push(await givenClaimed(jobs));
     const releases = [];
     for (const { job_id } of held) releases.push(await hold(job_id, "select from jobs.lease"));
-    const waiting = held.map((claimed, index) => {
-      const lease = leaseOf(claimed);
-      return watch(
-        index % 3 === 0
-          ? calls.complete(jobs, lease)
-          : index % 3 === 1
-            ? calls.fail(jobs, lease)
-            : calls.renew(jobs, lease),
-      );
-    });
+    const waiting: Watched<CallResult<unknown, string>>[] = [];
+    for (const [index, claimed] of held.entries()) {
+      const name = (["complete", "fail", "renew"] as const)[index % 3] ?? "complete";
+      waiting.push(watch(calls[name](jobs, leaseOf(claimed))));
+      // A statement of its own for each: together they would take one of the kind's two places only.
+      ok(await jobs.observer.inspect({ job_id: claimed.job_id }));
+    }
     await untilLocksWaitedFor(sql, 4);
 
     const [a, b, c] = other.map(leaseOf) as [Lease, Lease, Lease];
@@ -198,11 +204,9 @@ test("a row that stays locked makes only the calls under its own lease unavailab
   await blocker`begin`;
   await blocker`select from jobs.lease for update`;
 
-  const stuck = [
-    jobs.worker.complete(a),
-    jobs.worker.renew(b),
-    jobs.worker.fail({ ...c, failure_code: "smtp", retryable: true }),
-  ].map(watch);
+  const stuck = [calls.complete(jobs, a), calls.renew(jobs, b), calls.fail(jobs, c)].map((call) =>
+    watch(call),
+  );
   await untilLocksWaitedFor(sql, 3);
   let others = 0;
   while (stuck.some((call) => call.open)) {
@@ -215,7 +219,7 @@ test("a row that stays locked makes only the calls under its own lease unavailab
   }
   expect(others).toBeGreaterThan(10);
   await blocker`rollback`;
-  blocker.release();
+  await blocker.release();
   for (const lease of held) ok(await jobs.worker.complete(lease));
   await expectEachJobInOnePlace(sql);
 }, 30_000);

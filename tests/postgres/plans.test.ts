@@ -1,39 +1,66 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { SQL } from "bun";
-import { inspectJobs } from "../../plugin/store/queries/inspect-jobs.ts";
+import { nameHash } from "../../plugin/store/name-hash.ts";
 import { claimReadyJobs } from "../../plugin/store/queries/claim-ready-jobs.ts";
 import { completeFreeLeases, completeLockedLease } from "../../plugin/store/queries/complete-leases.ts";
 import { failFreeLeases, failLockedLease } from "../../plugin/store/queries/fail-leases.ts";
 import { findJobsByKey } from "../../plugin/store/queries/find-jobs-by-key.ts";
 import { insertJobs } from "../../plugin/store/queries/insert-jobs.ts";
+import { inspectJobs } from "../../plugin/store/queries/inspect-jobs.ts";
 import { listLeasedQueues } from "../../plugin/store/queries/list-leased-queues.ts";
 import { locateSettlements } from "../../plugin/store/queries/locate-settlements.ts";
 import { reapExpiredLeases } from "../../plugin/store/queries/reap-expired-leases.ts";
 import { renewFreeLeases, renewLockedLease } from "../../plugin/store/queries/renew-leases.ts";
 import { undoClaims } from "../../plugin/store/queries/undo-claims.ts";
-import { nameHash } from "../../plugin/store/name-hash.ts";
 import { databaseClock, sqlContext } from "../../plugin/store/sql-context.ts";
 import { testServer } from "../support/test-server.ts";
 import { givenBacklog } from "./support/backlog.ts";
-import { buffersOf, engineConnection, explain, planProblems, rowsScanned, type Statement, statementOf } from "./support/explain.ts";
+import {
+  buffersOf,
+  engineConnection,
+  explain,
+  planProblems,
+  rowsScanned,
+  type Statement,
+  statementOf,
+} from "./support/explain.ts";
+import { ok } from "./support/jobs.ts";
 import { jobsDatabase } from "./support/jobs-database.ts";
 import { startJobs } from "./support/jobs-host.ts";
-import { ok } from "./support/jobs.ts";
 import { observer } from "./support/observe.ts";
 
 await testServer();
 
 const sql = sqlContext("jobs", databaseClock);
-const proof = (row: number) => ({ id: { row: String(row), nonce: randomBytes(10).toString("hex") }, tokenHash: randomBytes(32).toString("hex"), owner: "worker" });
+const proof = (row: number) => ({
+  id: { row: String(row), nonce: randomBytes(10).toString("hex") },
+  tokenHash: randomBytes(32).toString("hex"),
+  owner: "worker",
+});
 const proofs = Array.from({ length: 20 }, (_, index) => proof(index + 1));
 const failures = proofs.map((lease) => ({ lease, failure: { code: "smtp", retryable: true } }));
 const backoff = { baseSeconds: 1, maxSeconds: 60 };
 const newJobs = Array.from({ length: 20 }, (_, index) => ({
-  producer: "producer", queue: "mail", kind: "send", key: `planned-${index}`, payload: "{}", intent: "ab".repeat(32), requestedAt: "2020-01-01T00:00:00Z", maxAttempts: 3,
+  producer: "producer",
+  queue: "mail",
+  kind: "send",
+  key: `planned-${index}`,
+  payload: "{}",
+  intent: "ab".repeat(32),
+  requestedAt: "2020-01-01T00:00:00Z",
+  maxAttempts: 3,
 }));
 const claim = (wanted: number, from = "-infinity", queue = "mail") =>
-  statementOf((db) => claimReadyJobs(sql)(db, { queue, owner: "worker", from, tokenHashes: randomBytes(32 * wanted), leaseSeconds: 30 }));
+  statementOf((db) =>
+    claimReadyJobs(sql)(db, {
+      queue,
+      owner: "worker",
+      from,
+      tokenHashes: randomBytes(32 * wanted),
+      leaseSeconds: 30,
+    }),
+  );
 
 /** Every statement that runs for a call or in maintenance. */
 const hot: Record<string, () => Promise<Statement>> = {
@@ -44,21 +71,39 @@ const hot: Record<string, () => Promise<Statement>> = {
   complete: () => statementOf((db) => completeFreeLeases(sql)(db, proofs)),
   "complete after a wait": () => statementOf((db) => completeLockedLease(sql)(db, proof(1))),
   fail: () => statementOf((db) => failFreeLeases(sql)(db, failures, backoff)),
-  "fail after a wait": () => statementOf((db) => failLockedLease(sql)(db, { lease: proof(1), failure: { code: "a", retryable: true } }, backoff)),
+  "fail after a wait": () =>
+    statementOf((db) =>
+      failLockedLease(sql)(db, { lease: proof(1), failure: { code: "a", retryable: true } }, backoff),
+    ),
   renew: () => statementOf((db) => renewFreeLeases(sql)(db, proofs, 30)),
   "renew after a wait": () => statementOf((db) => renewLockedLease(sql)(db, proof(1), 30)),
   "look-up of settlements": () => statementOf((db) => locateSettlements(sql)(db, proofs)),
-  reap: () => statementOf((db) => reapExpiredLeases(sql)(db, "side", nameHash("mail"), "-infinity")),
-  undo: () => statementOf((db) => undoClaims(sql)(db, proofs.map(({ id, tokenHash }) => ({ row: id.row, tokenHash })))),
+  reap: () =>
+    statementOf((db) =>
+      reapExpiredLeases(sql)(db, "side", nameHash("mail"), "-infinity", { retired: 64, requeued: 500 }),
+    ),
+  undo: () =>
+    statementOf((db) =>
+      undoClaims(sql)(
+        db,
+        proofs.map(({ id, tokenHash }) => ({ row: id.row, tokenHash })),
+      ),
+    ),
   "list of leased queues": () => statementOf((db) => listLeasedQueues(sql)(db)),
-  inspect: () => statementOf((db) => inspectJobs("jobs")(db, proofs.map(({ id }) => id))),
+  inspect: () =>
+    statementOf((db) =>
+      inspectJobs("jobs")(
+        db,
+        proofs.map(({ id }) => id),
+      ),
+    ),
 };
 const names = Object.keys(hot);
 
 /** The tables as ANALYZE may have met them, and as they are when the statements run. */
 const conditions: Record<string, (db: SQL) => Promise<void>> = {
   "empty tables that were never analysed": async () => {},
-  "full tables that were never analysed": async (db) => void (await fill(db)),
+  "full tables that were never analysed": fill,
   "full tables that were empty when they were analysed": async (db) => {
     await db`analyze jobs.jobs, jobs.ready, jobs.lease, jobs.outcome`;
     await fill(db);
@@ -84,7 +129,11 @@ async function fill(db: SQL): Promise<void> {
 async function quietDatabase(): Promise<{ url: string; admin: SQL; engine: SQL }> {
   const { url } = await jobsDatabase();
   const admin = observer(url, 2);
-  await Promise.all(["jobs", "ready", "lease", "outcome"].map((table) => admin.unsafe(`alter table jobs.${table} set (autovacuum_enabled = off)`)));
+  await Promise.all(
+    ["jobs", "ready", "lease", "outcome"].map((table) =>
+      admin.unsafe(`alter table jobs.${table} set (autovacuum_enabled = off)`),
+    ),
+  );
   return { url, admin, engine: engineConnection(url) };
 }
 
@@ -97,9 +146,7 @@ describe.each(Object.keys(conditions))("on %s", (condition) => {
   afterAll(() => Promise.all([db.admin.close(), db.engine.close()]));
 
   for (const name of names) {
-    // On tables without pages the reaper is planned as a bitmap scan and a sort over every expired lease.
-    const run = name === "reap" && condition.startsWith("empty") ? test.failing : test;
-    run(`${name} scans by index, row address or argument only, and sorts no backlog`, async () => {
+    test(`${name} scans by index, row address or argument only, and sorts no backlog`, async () => {
       const plan = await explain(db.engine, await (hot[name] as () => Promise<Statement>)());
       expect(planProblems(plan)).toEqual([]);
     });
@@ -108,7 +155,8 @@ describe.each(Object.keys(conditions))("on %s", (condition) => {
   test("a claim of five touches five rows, and makes five attempts", async () => {
     const [before] = await db.admin`select count(*)::int as waiting from jobs.ready`;
     const plan = await explain(db.engine, await claim(5), "commit");
-    const [after] = await db.admin`select count(*)::int as waiting, (select count(*)::int from jobs.lease where owner = ${nameHash("worker")}::bigint and attempt = 1 and expires_at > now() - interval '1 minute' and last_code is null and generation = 1 and updated_at > now() - interval '10 s') as fresh from jobs.ready`;
+    const [after] =
+      await db.admin`select count(*)::int as waiting, (select count(*)::int from jobs.lease where owner = ${nameHash("worker")}::bigint and attempt = 1 and expires_at > now() - interval '1 minute' and last_code is null and generation = 1 and updated_at > now() - interval '10 s') as fresh from jobs.ready`;
     const claimed = Math.min(5, before.waiting);
     expect(before.waiting - after.waiting).toBe(claimed);
     expect(rowsScanned(plan, "ready")).toBeLessThanOrEqual(4 * claimed);
@@ -116,11 +164,16 @@ describe.each(Object.keys(conditions))("on %s", (condition) => {
   });
 });
 
-test.failing("a reaper whose plan was made on empty tables touches no more expired leases than it takes back", async () => {
+test("a reaper whose plan was made on empty tables touches no more expired leases than it takes back", async () => {
   const { admin, engine } = await quietDatabase();
   const statement = await (hot.reap as () => Promise<Statement>)();
   const plan = await explain(engine, statement, "rollback", () =>
-    givenBacklog(admin, { queue: "mail", jobs: 20_000, nextRun: "timestamptz '2021-01-01' + n * interval '1 second'", place: "lease" }),
+    givenBacklog(admin, {
+      queue: "mail",
+      jobs: 20_000,
+      nextRun: "timestamptz '2021-01-01' + n * interval '1 second'",
+      place: "lease",
+    }),
   );
   await Promise.all([admin.close(), engine.close()]);
   expect(rowsScanned(plan, "lease")).toBeLessThan(3000);
@@ -134,8 +187,14 @@ test("a claim touches about the same pages with no backlog, with 100 000 jobs be
     ["future", "now() + interval '1 day' + n * interval '1 second'"],
   ] as const) {
     const { admin, engine } = await quietDatabase();
-    await givenBacklog(admin, { queue: "mail", jobs: 5, prefix: "head", nextRun: "timestamptz '2021-01-01' + n * interval '1 second'" });
-    if (backlog !== undefined) await givenBacklog(admin, { queue: "mail", jobs: 100_000, nextRun: backlog, place: "ready" });
+    await givenBacklog(admin, {
+      queue: "mail",
+      jobs: 5,
+      prefix: "head",
+      nextRun: "timestamptz '2021-01-01' + n * interval '1 second'",
+    });
+    if (backlog !== undefined)
+      await givenBacklog(admin, { queue: "mail", jobs: 100_000, nextRun: backlog, place: "ready" });
     buffers[name] = buffersOf(await explain(engine, await claim(5)));
     await Promise.all([admin.close(), engine.close()]);
   }
@@ -146,11 +205,17 @@ test("a claim touches about the same pages with no backlog, with 100 000 jobs be
 test("while an old transaction keeps dead entries alive, claims go on from the low-water mark and do not walk them", async () => {
   const { url, admin, engine } = await quietDatabase();
   const dead = 3000;
-  await givenBacklog(admin, { queue: "mail", jobs: dead + 300, nextRun: "timestamptz '2021-01-01' + n * interval '1 second'" });
+  await givenBacklog(admin, {
+    queue: "mail",
+    jobs: dead + 300,
+    nextRun: "timestamptz '2021-01-01' + n * interval '1 second'",
+  });
   const old = await admin.reserve();
   await old`begin isolation level repeatable read`;
   await old`select count(*) from jobs.ready`;
-  await engine.unsafe(`delete from jobs.ready where next_run <= timestamptz '2021-01-01' + ${dead} * interval '1 second'`);
+  await engine.unsafe(
+    `delete from jobs.ready where next_run <= timestamptz '2021-01-01' + ${dead} * interval '1 second'`,
+  );
 
   const mark = "2021-01-01 00:50:00+00";
   const walked = buffersOf(await explain(engine, await claim(1)));
@@ -158,14 +223,17 @@ test("while an old transaction keeps dead entries alive, claims go on from the l
   expect(hinted).toBeLessThan(walked / 5);
 
   const jobs = await startJobs({ url });
-  const entriesRead = async () => (await admin`select idx_tup_read::int as read from pg_stat_user_indexes where indexrelname = 'ready_pkey'`)[0].read;
+  const entriesRead = async () =>
+    (
+      await admin`select idx_tup_read::int as read from pg_stat_user_indexes where indexrelname = 'ready_pkey'`
+    )[0].read;
   const startedAt = performance.now();
   const before = await entriesRead();
   for (let count = 0; count < 200; count += 1) ok(await jobs.worker.claim({ queue: "mail" }));
   const fullScans = 2 + Math.ceil((performance.now() - startedAt) / 1000);
   await jobs.stop(); // its connections report what they read when they end
   await old`rollback`;
-  old.release();
+  await old.release();
   expect((await entriesRead()) - before).toBeLessThan(fullScans * (dead + 300) + 200 * 30);
   await Promise.all([admin.close(), engine.close()]);
 });

@@ -46,7 +46,7 @@ async function inTheGap<T>(start: () => Promise<T>, meanwhile: () => Promise<voi
     await meanwhile();
   } finally {
     await gate`select pg_advisory_unlock(${gateLock}::bigint)`;
-    gate.release();
+    await gate.release();
   }
   return answer;
 }
@@ -57,29 +57,23 @@ const reapers = {
 } as const;
 
 const both = Object.keys(reapers) as (keyof typeof reapers)[];
+const bothWithAndWithoutAttemptsLeft = both.flatMap((reaper) => [[reaper, 3] as const, [reaper, 1] as const]);
 
-test.each(
-  both.flatMap((reaper) => [
-    [reaper, 3],
-    [reaper, 1],
-  ]) as [keyof typeof reapers, number][],
-)("a job that was completed in %s's gap stays completed (attempts %d)", async (reaper, max_attempts) => {
-  const claimed = await givenClaimed(jobs, { max_attempts });
-  await inTheGap(reapers[reaper], async () => {
-    ok(await jobs.worker.complete(leaseOf(claimed)));
-    await clock.advance(30_000);
-  });
-  const seen = ok(await jobs.observer.inspect({ job_id: claimed.job_id }));
-  expect(seen).toMatchObject({ status: "succeeded", attempts: 1, last_failure_code: null });
-  await expectEachJobInOnePlace(sql);
-});
+test.each(bothWithAndWithoutAttemptsLeft)(
+  "a job that was completed in %s's gap stays completed (attempts %d)",
+  async (reaper, max_attempts) => {
+    const claimed = await givenClaimed(jobs, { max_attempts });
+    await inTheGap(reapers[reaper], async () => {
+      ok(await jobs.worker.complete(leaseOf(claimed)));
+      await clock.advance(30_000);
+    });
+    const seen = ok(await jobs.observer.inspect({ job_id: claimed.job_id }));
+    expect(seen).toMatchObject({ status: "succeeded", attempts: 1, last_failure_code: null });
+    await expectEachJobInOnePlace(sql);
+  },
+);
 
-test.each(
-  both.flatMap((reaper) => [
-    [reaper, 3],
-    [reaper, 1],
-  ]) as [keyof typeof reapers, number][],
-)(
+test.each(bothWithAndWithoutAttemptsLeft)(
   "a lease that was renewed in %s's gap survives and still completes (attempts %d)",
   async (reaper, max_attempts) => {
     const claimed = await givenClaimed(jobs, { max_attempts });
@@ -141,7 +135,7 @@ test("a claim that another one overtakes in its gap takes the next job", async (
   const [a, b] = [await givenQueued(), await givenQueued()];
   const overtaken = await inTheGap(
     () => gated.otherWorker.claim({ queue: "mail" }),
-    async () => void expect(ok(await jobs.worker.claim({ queue: "mail" })).job_id).toBe(a),
+    async () => expect(ok(await jobs.worker.claim({ queue: "mail" })).job_id).toBe(a),
   );
   expect(ok(overtaken)).toMatchObject({ job_id: b, attempt: 1 });
   await clock.advance(30_000);

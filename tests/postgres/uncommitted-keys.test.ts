@@ -27,21 +27,29 @@ describe.each(drivers)("over the driver %s", (driver) => {
     ["the same intent answers with the other's job once it commits", {}, "commit", "existing"],
     ["another intent conflicts once the other commits", { payload: { other: true } }, "commit", "conflict"],
     ["the same intent creates a job once the other rolls back", {}, "rollback", "created"],
-    ["another intent creates a job once the other rolls back", { payload: { other: true } }, "rollback", "created"],
-  ] as const)("an enqueue that waits for an uncommitted one of its key: %s", async (_, changes, how, expected) => {
-    const request = newJob();
-    const other = await insertUncommitted({ sql, jobs }, request);
-    const answer = watch(jobs.producer.enqueue({ ...request, ...changes }));
-    await untilLocksWaitedFor(sql);
-    expect(answer.open).toBe(true);
-    await other.end(how);
-    const result = await answer.promise;
-    if (expected === "conflict") return expect(problem(result)).toBe("idempotency_conflict");
-    const { job_id, created } = ok(result);
-    expect(created).toBe(expected === "created");
-    if (expected === "existing") expect(job_id).toBe(other.id);
-    else expect(job_id).not.toBe(other.id);
-  });
+    [
+      "another intent creates a job once the other rolls back",
+      { payload: { other: true } },
+      "rollback",
+      "created",
+    ],
+  ] as const)(
+    "an enqueue that waits for an uncommitted one of its key: %s",
+    async (_, changes, how, expected) => {
+      const request = newJob();
+      const other = await insertUncommitted({ sql, jobs }, request);
+      const answer = watch(jobs.producer.enqueue({ ...request, ...changes }));
+      await untilLocksWaitedFor(sql);
+      expect(answer.open).toBe(true);
+      await other.end(how);
+      const result = await answer.promise;
+      if (expected === "conflict") return expect(problem(result)).toBe("idempotency_conflict");
+      const { job_id, created } = ok(result);
+      expect(created).toBe(expected === "created");
+      if (expected === "existing") expect(job_id).toBe(other.id);
+      else expect(job_id).not.toBe(other.id);
+    },
+  );
 
   test("an enqueue that waits longer than its batch may, waits on alone and is answered after the commit", async () => {
     const request = newJob();
@@ -62,7 +70,9 @@ describe.each(drivers)("over the driver %s", (driver) => {
     const request = newJob();
     const other = await insertUncommitted({ sql, jobs }, request);
     const neighbour = { kind: "neighbour" };
-    const batch = [newJob(neighbour), request, newJob(neighbour), newJob(neighbour)].map((each) => jobs.producer.enqueue(each));
+    const batch = [newJob(neighbour), request, newJob(neighbour), newJob(neighbour)].map((each) =>
+      jobs.producer.enqueue(each),
+    );
     await untilLocksWaitedFor(sql);
     await until("the first one's job", async () => {
       const [row] = await sql`select count(*)::int as stored from jobs.jobs where kind = 'neighbour'`;
@@ -85,8 +95,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
   });
 });
 
-// The batch is sent one by one behind the waiting enqueue: its neighbours wait as long as it does.
-test.failing("neighbours in the batch of an enqueue that waits are answered while it waits", async () => {
+test("neighbours in the batch of an enqueue that waits are answered while it waits", async () => {
   const { url } = await jobsDatabase();
   await using sql = observer(url);
   await using jobs = await startJobs({ url });
@@ -112,14 +121,16 @@ async function insertUncommitted(
 ): Promise<{ readonly id: string; end(how: string): Promise<void> }> {
   const { job_id } = ok(await jobs.producer.enqueue(request));
   const other = await sql.reserve();
-  await other.unsafe(`
+  await other
+    .unsafe(`
     create temp table if not exists saved_job as table jobs.jobs with no data;
     create temp table if not exists saved_ready as table jobs.ready with no data;
     truncate saved_job, saved_ready;
     insert into saved_job select * from jobs.jobs where id = ${rowOf(job_id)};
     insert into saved_ready select * from jobs.ready where id = ${rowOf(job_id)};
     delete from jobs.ready where id = ${rowOf(job_id)};
-    delete from jobs.jobs where id = ${rowOf(job_id)};`).simple();
+    delete from jobs.jobs where id = ${rowOf(job_id)};`)
+    .simple();
   await other`begin`;
   await other`insert into jobs.jobs overriding system value table saved_job`;
   await other`insert into jobs.ready table saved_ready`;
@@ -127,7 +138,7 @@ async function insertUncommitted(
     id: job_id,
     async end(how) {
       await other.unsafe(how);
-      other.release();
+      await other.release();
     },
   };
 }

@@ -13,9 +13,9 @@ export async function surviveAKill(demo: Demo): Promise<void> {
   await enqueueMail(demo, "welcome-grace");
 
   const first = await killWorker(demo, "recorded");
-  await checkKilled(demo, first, "welcome-ada", "sent it and noted in its own table that it did");
+  await checkKilled(demo, first, "welcome-ada", { noted: true });
   const second = await killWorker(demo, "sent");
-  await checkKilled(demo, second, "welcome-grace", "sent it and had no time to note anything");
+  await checkKilled(demo, second, "welcome-grace", { noted: false });
 
   say("  waiting for the leases to expire: nobody has to notice the deaths");
   for (let taken = 0; taken < 2; taken += 1) {
@@ -42,19 +42,25 @@ export async function surviveAKill(demo: Demo): Promise<void> {
   }
 }
 
-/** Until its lease expires, the job is the dead worker's. */
+/** The letter went out, the worker is gone, and until its lease expires the job is still its own. */
 async function checkKilled(
-  { client, mailServer, jobIds }: Demo,
+  { client, mailServer, worker, jobIds }: Demo,
   { processId, signal, lease }: DeadWorker,
-  id: string,
-  how: string,
+  id: "welcome-ada" | "welcome-grace",
+  { noted }: { readonly noted: boolean },
 ): Promise<void> {
-  const seen = must(await client("operations", "mail").inspect({ job_id: lease.job_id }));
-  const died = signal === "SIGKILL" && mailServer.timesReceived(messageIdOf(messageById(id))) === 1;
+  const messageId = messageIdOf(messageById(id));
   check(
-    `process ${processId} took "${id}", ${how}, then was killed by SIGKILL`,
-    died && jobIds.mail.includes(lease.job_id),
+    `process ${processId} took "${id}" and sent it, and was then killed by SIGKILL`,
+    lease.job_id === jobIds.mail[id === "welcome-ada" ? 0 : 1] &&
+      signal === "SIGKILL" &&
+      mailServer.timesReceived(messageId) === 1,
   );
+  check(
+    noted ? "it had noted in the worker's own table that it did" : "it had no time to note that",
+    (await worker.sent.has(messageId)) === noted,
+  );
+  const seen = must(await client("operations", "mail").inspect({ job_id: lease.job_id }));
   const held = seen.status === "running" && seen.attempts === 1 && seen.lease_expires_at !== null;
   check(`operations sees its job running, attempt 1, lease until ${seen.lease_expires_at ?? "never"}`, held);
 }

@@ -27,7 +27,16 @@ export interface ClaimedRow {
   readonly expiresAt: string;
 }
 
-export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<readonly ClaimedRow[]>;
+export interface Claimed {
+  readonly rows: readonly ClaimedRow[];
+  /** The answer's size cut the claim short: ask again for the rest. */
+  readonly more: boolean;
+}
+
+export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<Claimed>;
+
+/** Payload bytes of one answer. A lease runs while its answer is on the way, so an answer must not take long. */
+const maxAnswerBytes = 8 * 1024 * 1024;
 
 /**
  * Moves the first due jobs of a queue from ready to lease, in order of run time, then of enqueue; at most one for each token.
@@ -38,28 +47,34 @@ export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<re
 export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
   const text = `
     with t as materialized (select ${sql.clock} as now),
-    picked as (
-      delete from ${sql.table("ready")} where ctid = any (array(
-        select r.ctid from ${sql.table("ready")} r
+    seen as materialized (
+      select tid, sum(bytes) over (order by next_run, id) - bytes as bytes_before
+      from (
+        select r.ctid as tid, r.next_run, r.id, r.bytes from ${sql.table("ready")} r
         where r.queue = $1::text::bigint and r.next_run <= (select now from t) and r.next_run >= $3::text::timestamptz
         order by r.queue, r.next_run, r.id
         limit $4::text::int
-        for update skip locked))
-      returning id, next_run, generation, attempt, max_attempts, last_code
+        for update skip locked) r
+    ), picked as (
+      delete from ${sql.table("ready")} where ctid = any (array(
+        select tid from seen where bytes_before < ${maxAnswerBytes}))
+      returning id, next_run, generation, updated_at, settled_owner, bytes, attempt, max_attempts, settled_token, last_code
     ), found as materialized (
       select p.*, j.nonce, j.kind, j.payload, (row_number() over (order by p.next_run, p.id))::int as place
       from picked p join ${sql.table("jobs")} j on j.id = p.id
     ), leased as (
       insert into ${sql.table("lease")} (id, generation, queue, owner, expires_at, next_run, updated_at, attempt,
-        max_attempts, token, nonce, last_code)
+        max_attempts, token, nonce, last_code, bytes, settled_owner, settled_token)
       select id, generation + 1, $1::text::bigint, $2::text::bigint,
         (select now + make_interval(secs => $6::text::float8) from t), next_run, (select now from t), attempt + 1,
-        max_attempts, substring((select decode($5::text, 'base64')) from 32 * place - 31 for 32), nonce, last_code
+        max_attempts, substring((select decode($5::text, 'base64')) from 32 * place - 31 for 32), nonce, last_code,
+        bytes, settled_owner, settled_token
       from found
     )
     select place, id::text as row, encode(nonce, 'hex') as nonce, kind, payload::text as payload, attempt + 1 as attempt,
       max_attempts::int as max_attempts, next_run::text as next_run,
-      (select now + make_interval(secs => $6::text::float8) from t)::text as expires_at
+      (select now + make_interval(secs => $6::text::float8) from t)::text as expires_at,
+      (select count(*) from seen) > (select count(*) from picked) as more
     from found order by place`;
   return async (db, request) => {
     const rows = await db.query("hot", text, [
@@ -70,7 +85,7 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
       request.tokenHashes.toString("base64"),
       String(request.leaseSeconds),
     ]);
-    return rows.map((row) => ({
+    const claimed = rows.map((row) => ({
       place: row.place as number,
       row: row.row as string,
       nonce: row.nonce as string,
@@ -81,5 +96,6 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
       nextRun: row.next_run as string,
       expiresAt: rfc3339(row.expires_at as string),
     }));
+    return { rows: claimed, more: rows[0]?.more === true };
   };
 }

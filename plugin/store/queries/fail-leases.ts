@@ -73,9 +73,9 @@ export function failLockedLease(
 function settled(sql: SqlContext, parameter: number): string {
   const delay = `make_interval(secs => least($${parameter}::text::float8 * 2::float8 ^ (attempt - 1), $${parameter + 1}::text::float8))`;
   return `, again as (
-      insert into ${sql.table("ready")} (queue, next_run, id, generation, updated_at, settled_owner, attempt, max_attempts,
-        settled_token, last_code)
-      select queue, t.now + ${delay}, id, generation, t.now, owner, attempt, max_attempts, token, code
+      insert into ${sql.table("ready")} (queue, next_run, id, generation, updated_at, settled_owner, bytes, attempt,
+        max_attempts, settled_token, last_code)
+      select queue, t.now + ${delay}, id, generation, t.now, owner, bytes, attempt, max_attempts, token, code
       from hit, lateral (select ${sql.clock} as now offset 0) t
       where retryable and attempt < max_attempts
       returning id, next_run

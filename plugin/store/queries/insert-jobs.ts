@@ -38,10 +38,10 @@ export function insertJobs(sql: SqlContext, channel: string): InsertJobs {
         $6::text::bytea[], $7::text::text[], $8::text::text[], $9::text::text[])
         as c (producer, queue, requested_at, max_attempts, nonce, intent, kind, key, payload)
       on conflict (producer, idempotency_key) do nothing
-      returning id, queue, requested_at, created_at, max_attempts, nonce
+      returning id, queue, requested_at, created_at, max_attempts, nonce, octet_length(payload::text) as bytes
     ), put as (
-      insert into ${sql.table("ready")} (queue, next_run, id, updated_at, max_attempts)
-      select queue, greatest(requested_at, created_at), id, created_at, max_attempts from fresh
+      insert into ${sql.table("ready")} (queue, next_run, id, updated_at, bytes, max_attempts)
+      select queue, greatest(requested_at, created_at), id, created_at, bytes, max_attempts from fresh
     ), told as materialized (
       select pg_notify('${channel}', d.queue::text)::text as sent
       from (select distinct queue from fresh where requested_at <= created_at) d

@@ -24,6 +24,9 @@ export type LookForWork = (
 
 /** Looks at the heads of some queues: their first ready job and their first expiry. Takes no lock. */
 export function lookForWork(sql: SqlContext): LookForWork {
+  // Leases of a last attempt have an index of their own.
+  const firstExpiry = (condition: string) =>
+    `(select e.expires_at from ${sql.table("lease")} e where e.queue = c.queue and e.${condition} order by e.queue, e.expires_at limit 1)`;
   const text = `
     with t as materialized (select ${sql.clock} as now)
     select c.queue::text as queue, least(r.next_run, l.expires_at) <= t.now as due,
@@ -32,8 +35,8 @@ export function lookForWork(sql: SqlContext): LookForWork {
     left join lateral (
       select next_run from ${sql.table("ready")} where queue = c.queue and next_run >= c.look_from
       order by queue, next_run, id limit 1) r on true
-    left join lateral (
-      select expires_at from ${sql.table("lease")} where queue = c.queue order by queue, expires_at limit 1) l on true`;
+    left join lateral (select least(${firstExpiry("attempt < max_attempts")}, ${firstExpiry("attempt >= max_attempts")}) as expires_at) l
+      on true`;
   return async (db, queues) => {
     const rows = await db.query("side", text, [
       numberArray(queues.map((queue) => queue.queueHash)),

@@ -7,11 +7,12 @@ export interface UndeliveredClaim {
   readonly tokenHash: string;
 }
 
-export type UndoClaims = (db: Database, claims: readonly UndeliveredClaim[]) => Promise<void>;
+/** Row ids of the claims that it took back. What somebody holds locked at the moment is left out. */
+export type UndoClaims = (db: Database, claims: readonly UndeliveredClaim[]) => Promise<ReadonlySet<string>>;
 
 /**
  * running → queued for claims whose callers had left before the answer: the attempt number was never handed out, so it is given
- * back. The run time is the lease's own, the generation stays.
+ * back. The run time is the lease's own, the generation stays, and so does who settled the attempt before: nobody saw this claim.
  */
 export function undoClaims(sql: SqlContext): UndoClaims {
   const text = `
@@ -19,15 +20,20 @@ export function undoClaims(sql: SqlContext): UndoClaims {
       delete from ${sql.table("lease")} where ctid = any (array(
         select l.ctid from unnest($1::text::bigint[], $2::text::bytea[]) as c (id, token)
         join ${sql.table("lease")} l on l.id = c.id and l.token = c.token
-        for update of l))
-      returning queue, next_run, id, generation, attempt, max_attempts, last_code
+        for update of l skip locked))
+      returning queue, next_run, id, generation, settled_owner, bytes, attempt, max_attempts, settled_token, last_code
     )
-    insert into ${sql.table("ready")} (queue, next_run, id, generation, updated_at, attempt, max_attempts, last_code)
-    select queue, next_run, id, generation, ${sql.clock}, attempt - 1, max_attempts, last_code from hit`;
+    insert into ${sql.table("ready")} (queue, next_run, id, generation, updated_at, settled_owner, bytes, attempt,
+      max_attempts, settled_token, last_code)
+    select queue, next_run, id, generation, ${sql.clock}, settled_owner, bytes, attempt - 1, max_attempts, settled_token,
+      last_code
+    from hit
+    returning id::text as row`;
   return async (db, claims) => {
-    await db.query("lock", text, [
+    const rows = await db.query("hot", text, [
       numberArray(claims.map((claim) => claim.row)),
       bytesArray(claims.map((claim) => claim.tokenHash)),
     ]);
+    return new Set(rows.map((row) => row.row as string));
   };
 }

@@ -31,6 +31,11 @@ export function explainState(
       return { next, text };
     }
     case "not_owned": {
+      if (state.role === state.owner) {
+        const next = `lenso-jobs check ${schema}`;
+        const text = `role "${state.role}" owns ${it} but may not use all of it (missing: ${state.missing.join(", ")}): another role owns these tables; give them back by ALTER TABLE … OWNER TO, then run "${next}"`;
+        return { next, text };
+      }
       const next = `lenso-jobs setup ${schema} --runtime-role ${shellWord(state.role)}`;
       const text = `role "${state.role}" may not use ${it} (missing: ${state.missing.join(", ")}): its owner "${state.owner}" runs "${next}"`;
       return { next, text };

@@ -114,29 +114,47 @@ function stateOfLedger(
   return { ...managed, kind: "ahead", from, to, oldestBuild, runnable: to >= oldestBuild };
 }
 
-/** What keeps the plugin from a schema whose ledger is right: a table that somebody dropped, or grants that nobody gave. */
+/**
+ * What keeps the plugin from a schema whose ledger is right: a table or index that somebody dropped, or grants that nobody
+ * gave. The statements rely on each index, one of them for uniqueness.
+ */
 async function withoutTables(
   db: Pick<Session, "query">,
   schema: string,
   state: Extract<LedgerState, { kind: "current" | "ahead" }>,
 ): Promise<SchemaState | undefined> {
-  const rows = await db.query(selectMissingGrants, [schema, grantsAsJson()]);
-  if (rows.length === 0) return undefined;
   const { owner, role, owned } = state;
-  const dropped = rows.find((row) => row.present === false);
-  if (dropped !== undefined) {
+  const diverged = (missing: string): SchemaState => {
     const version = state.kind === "current" ? state.version : state.from;
-    return {
-      owner,
-      role,
-      owned,
-      kind: "diverged",
-      version,
-      reason: `should have left a table "${String(dropped.table_name)}"`,
-    };
-  }
+    return { owner, role, owned, kind: "diverged", version, reason: `should have left ${missing}` };
+  };
+  const rows = await db.query(selectMissingGrants, [schema, grantsAsJson()]);
+  const dropped = rows.find((row) => row.present === false);
+  if (dropped !== undefined) return diverged(`a table "${String(dropped.table_name)}"`);
+  const [index] = await db.query(selectMissingIndex, [schema, `{${neededIndexes.join(",")}}`]);
+  if (index !== undefined) return diverged(`a valid index "${String(index.name)}"`);
+  if (rows.length === 0) return undefined;
   return { owner, role, owned, kind: "not_owned", missing: rows.map(nameGrant) };
 }
+
+const neededIndexes = [
+  "jobs_pkey",
+  "jobs_key",
+  "ready_pkey",
+  "ready_returned",
+  "lease_pkey",
+  "lease_expiry",
+  "lease_last_expiry",
+  "outcome_pkey",
+];
+
+const selectMissingIndex = `select w.name from unnest($2::text::text[]) as w (name)
+  where not exists (
+    select from pg_catalog.pg_class c
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    join pg_catalog.pg_index i on i.indexrelid = c.oid
+    where n.nspname = $1::text and c.relname = w.name and i.indisvalid)
+  limit 1`;
 
 function nameGrant(row: Row): string {
   const column = typeof row.column_name === "string" ? ` (${row.column_name})` : "";

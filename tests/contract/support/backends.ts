@@ -9,6 +9,7 @@ import { testPlugin } from "../../../host-fixtures/testing/test-plugin.ts";
 import type { JobsConfig } from "../../../plugin/config.ts";
 import type { JobsInstance } from "../../../plugin/jobs-instance.ts";
 import { createJobsPlugin } from "../../../plugin/plugin.ts";
+import { afterTestFile } from "../../support/after-test-file.ts";
 import { borrowDatabase, type ContractDatabase } from "./contract-database.ts";
 import { expectEachJobInOnePlace } from "./invariants.ts";
 
@@ -16,19 +17,25 @@ export type PostgresBackend = "PostgreSQL, driver bun" | "PostgreSQL, driver pg"
 export type Backend = "memory" | PostgresBackend;
 
 /** Where the contract has to hold with real concurrency and tables to look into. */
-export const postgresBackends: readonly PostgresBackend[] = ["PostgreSQL, driver bun", "PostgreSQL, driver pg"];
+export const postgresBackends: readonly PostgresBackend[] = [
+  "PostgreSQL, driver bun",
+  "PostgreSQL, driver pg",
+];
 
 /** Where the contract has to hold. */
 export const backends: readonly Backend[] = ["memory", ...postgresBackends];
 
-/** The instant at which every test begins; the clock stands still unless a test moves it. */
-export const start = "2026-01-01T00:00:00.000000Z";
+const firstStart = "2026-01-01T00:00:00.000000Z";
+let startedAt = firstStart;
+
+/** The instant at which the present test began; the clock stands still unless the test moves it. */
+export const start = (): string => startedAt;
 
 export const callers = ["producer", "producer2", "worker", "worker2", "observer", "stranger"] as const;
 export type Caller = (typeof callers)[number];
 
 /** The configuration of the Jobs Instance under test. */
-export const configuration = {
+export const configuration: Omit<JobsConfig, "transaction_pooler" | "driver"> = {
   schema: "jobs",
   database_url_secret: "jobs/url",
   lease_seconds: 30,
@@ -65,7 +72,10 @@ export interface PostgresBundle extends Bundle {
   readonly instance: JobsInstance;
 }
 
-/** A fresh Instance without any job. Disposing of it stops the host and checks where its jobs are. */
+/**
+ * An Instance without any job. Disposing of it checks where its jobs are. A host of the usual configuration is used again by
+ * the next test, as warm as in production; any other is stopped.
+ */
 export async function open(backend: Backend, overrides: Partial<JobsConfig> = {}): Promise<Bundle> {
   return backend === "memory" ? openMemory(overrides) : openPostgres(backend, overrides);
 }
@@ -75,26 +85,41 @@ export async function openPostgres(
   overrides: Partial<JobsConfig> = {},
   maintenanceIntervalMs: number = never,
 ): Promise<PostgresBundle> {
-  const database = await borrowDatabase(start);
+  const usual = Object.keys(overrides).length === 0 && maintenanceIntervalMs === never;
+  const kept = usual ? idle.get(backend)?.pop() : undefined;
+  if (kept) {
+    startedAt = await kept.database.clear();
+    return kept;
+  }
+  startedAt = firstStart;
+  const database = await borrowDatabase(startedAt);
   const driver = driverOf(backend);
   const makeJobs = () => postgresJobs(maintenanceIntervalMs);
   const bundle = await compose(backend, database.clock, { ...overrides, driver }, makeJobs, {
     database,
-    async end() {
-      await expectEachJobInOnePlace(database);
-      database.giveBack();
-    },
+    check: () => expectEachJobInOnePlace(database),
+    keep: (running) => usual && idle.get(backend)?.push(running as PostgresBundle) !== undefined,
+    end: () => database.giveBack(),
   }).catch((error: unknown) => {
     database.giveBack();
     throw error;
   });
+  if (usual) afterTestFile(() => bundle.stop());
   return bundle as PostgresBundle;
 }
+
+const idle = new Map(postgresBackends.map((backend) => [backend, [] as PostgresBundle[]]));
+afterTestFile(async () => {
+  for (const bundles of idle.values()) bundles.length = 0;
+});
 
 /** The plugin under test before any host has it. */
 export function pluginOf(backend: Backend): { plugin: PluginFactory; configuration: object } {
   if (backend === "memory") return { plugin: createMemoryJobs(), configuration };
-  return { plugin: postgresJobs(never).plugin, configuration: { ...configuration, driver: driverOf(backend) } };
+  return {
+    plugin: postgresJobs(never).plugin,
+    configuration: { ...configuration, driver: driverOf(backend) },
+  };
 }
 
 interface Jobs {
@@ -104,11 +129,12 @@ interface Jobs {
 }
 
 function openMemory(overrides: Partial<JobsConfig>): Promise<Bundle> {
-  const clock = createTestClock(start);
+  startedAt = firstStart;
+  const clock = createTestClock(startedAt);
   const plugin = createMemoryJobs({ clock });
   const maintain = async () => plugin.store("jobs").maintain();
   return compose("memory", clock, overrides, () => ({ plugin, instance: () => undefined, maintain }), {
-    end: async () => {},
+    ...nothing,
   });
 }
 
@@ -128,8 +154,14 @@ const driverOf = (backend: PostgresBackend) => (backend === "PostgreSQL, driver 
 
 interface Storage {
   readonly database?: ContractDatabase;
-  end(): Promise<void>;
+  /** Looks whether all jobs are where they belong. */
+  check(): Promise<void>;
+  /** Keeps a host that runs as it was started, for the next test. */
+  keep(bundle: Bundle): boolean;
+  end(): void;
 }
+
+const nothing = { check: async () => {}, keep: () => false, end: () => {} };
 
 async function compose(
   backend: Backend,
@@ -139,10 +171,11 @@ async function compose(
   storage: Storage,
 ): Promise<Bundle> {
   let running = await startJobsHost(makeJobs(), first, storage);
+  let touched = false;
   const client = (caller: Caller): JobsClient =>
     createJobsClient({ invoke: (...call) => running.handle(caller).invoke(...call) });
   const clients = Object.fromEntries(callers.map((caller) => [caller, client(caller)]));
-  const bundle = {
+  const bundle: Bundle = {
     ...(clients as Record<Caller, JobsClient>),
     backend,
     clock,
@@ -155,16 +188,23 @@ async function compose(
     },
     handle: (caller: Caller) => running.handle(caller),
     maintain: () => running.jobs.maintain(),
-    stop: () => running.stop(),
+    async stop() {
+      touched = true;
+      await running.stop();
+    },
     async restart(overrides: Partial<JobsConfig> = {}) {
+      touched = true;
       await running.stop();
       running = await startJobsHost(makeJobs(), { ...first, ...overrides }, storage);
     },
     another: (overrides: Partial<JobsConfig> = {}) =>
-      compose(backend, clock, { ...first, ...overrides }, makeJobs, { ...storage, end: async () => {} }),
+      compose(backend, clock, { ...first, ...overrides }, makeJobs, { ...storage, ...nothing }),
     async [Symbol.asyncDispose]() {
-      await running.stop();
-      await storage.end();
+      if (touched || !storage.keep(bundle)) {
+        await running.stop();
+        storage.end();
+      }
+      await storage.check();
     },
   };
   return bundle;

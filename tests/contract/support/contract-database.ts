@@ -18,7 +18,9 @@ export interface ContractDatabase {
   block(text: string): Promise<Blocker>;
   /** Resolves when so many of the plugin's statements wait for a lock. */
   waiting(statements: number): Promise<void>;
-  /** Ends the borrowing: the next test may have it. */
+  /** Removes every job and moves the clock to the next midnight; never back, since a host is at work on it. Says which. */
+  clear(): Promise<string>;
+  /** Ends the borrowing: the next host may have it. */
   giveBack(): void;
 }
 
@@ -32,6 +34,7 @@ const free: ContractDatabase[] = [];
 /** A database without any job, whose clock stands at that instant. Those that earlier tests gave back are used again. */
 export async function borrowDatabase(instant: string): Promise<ContractDatabase> {
   const database = free.pop() ?? (await makeDatabase());
+  await database.clear();
   await database.query(`
     truncate jobs, ready, lease, outcome, instance, name restart identity;
     update lenso_test_clock.setting set frozen_at = '${instant}', ahead = '0'`);
@@ -46,6 +49,7 @@ async function makeDatabase(): Promise<ContractDatabase> {
     free.length = 0;
     await Promise.all([sql.close(), clock.close()]);
   });
+  const blockers = new Set<Blocker>();
   const database: ContractDatabase = {
     url,
     clock,
@@ -62,9 +66,11 @@ async function makeDatabase(): Promise<ContractDatabase> {
         if (ended) return;
         ended = true;
         await connection.unsafe(how);
-        connection.release();
+        await connection.release();
       };
-      return { commit: () => end("commit"), rollback: () => end("rollback") };
+      const blocker = { commit: () => end("commit"), rollback: () => end("rollback") };
+      blockers.add(blocker);
+      return blocker;
     },
     async waiting(statements) {
       await until(async () => {
@@ -73,6 +79,14 @@ async function makeDatabase(): Promise<ContractDatabase> {
           where datname = current_database() and application_name = 'lenso-jobs' and wait_event_type = 'Lock'`);
         return row.waiting >= statements;
       });
+    },
+    async clear() {
+      for (const blocker of blockers) await blocker.rollback(); // of a test that failed
+      blockers.clear();
+      await sql.unsafe(`
+        truncate jobs, ready, lease, outcome;
+        update lenso_test_clock.setting set frozen_at = date_trunc('day', lenso_test_clock.now()) + interval '1 day'`);
+      return clock.now();
     },
     giveBack: () => free.push(database),
   };
@@ -89,6 +103,7 @@ async function prepare(url: string): Promise<void> {
 export async function until(condition: () => Promise<boolean>, withinMs = 5000): Promise<void> {
   for (const deadline = performance.now() + withinMs; ; await Bun.sleep(5)) {
     if (await condition()) return;
-    if (performance.now() > deadline) throw new Error(`the condition did not come true within ${withinMs} ms`);
+    if (performance.now() > deadline)
+      throw new Error(`the condition did not come true within ${withinMs} ms`);
   }
 }

@@ -19,7 +19,7 @@ export function jobRequest(changes: Partial<EnqueueRequest> = {}): EnqueueReques
     kind: "mail.send",
     payload: { to: "ada" },
     idempotency_key: `key-${keys}`,
-    available_at: start,
+    available_at: start(),
     max_attempts: 3,
     ...changes,
   };
@@ -101,7 +101,7 @@ export function verdictOf(result: CallResult<unknown, string>): string {
 
 /** The instant so many seconds after the test began. */
 export function at(seconds: number): string {
-  return addMilliseconds(start, seconds * 1000);
+  return addMilliseconds(start(), seconds * 1000);
 }
 
 /** `count` results of a function of the index. */

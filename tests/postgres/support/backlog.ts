@@ -13,12 +13,16 @@ export interface Backlog {
 }
 
 /** Many jobs at once, straight into the tables. Statistics are as the caller left them. */
-export async function givenBacklog(sql: SQL, { queue, jobs, nextRun, place = "ready", prefix = "bulk" }: Backlog): Promise<void> {
+export async function givenBacklog(
+  sql: SQL,
+  { queue, jobs, nextRun, place = "ready", prefix = "bulk" }: Backlog,
+): Promise<void> {
   const hash = nameHash(queue);
   const rows = {
-    ready: "insert into jobs.ready (queue, next_run, id, updated_at, max_attempts) select queue, requested_at, id, created_at, 3 from made",
-    lease: `insert into jobs.lease (id, generation, queue, owner, expires_at, next_run, updated_at, attempt, max_attempts, token, nonce)
-      select id, 1, queue, ${nameHash("worker")}, requested_at + interval '1 hour', requested_at, created_at, 1, 3, sha256(id::text::bytea), nonce from made`,
+    ready:
+      "insert into jobs.ready (queue, next_run, id, updated_at, bytes, max_attempts) select queue, requested_at, id, created_at, 2, 3 from made",
+    lease: `insert into jobs.lease (id, generation, queue, owner, expires_at, next_run, updated_at, attempt, max_attempts, token, nonce, bytes)
+      select id, 1, queue, ${nameHash("worker")}, requested_at + interval '1 hour', requested_at, created_at, 1, 3, sha256(id::text::bytea), nonce, 2 from made`,
     outcome: `insert into jobs.outcome (id, next_run, finished_at, owner, attempt, state, operation, token)
       select id, requested_at, created_at, ${nameHash("worker")}, 1, 's', 'c', sha256(id::text::bytea) from made`,
   };

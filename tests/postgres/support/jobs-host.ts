@@ -1,5 +1,10 @@
 import { createJobsClient, type JobsClient, type PluginFactory } from "../../../capability/index.ts";
-import { databaseClockExpression, type Host, secretsFromMap, startHost } from "../../../host-fixtures/index.ts";
+import {
+  databaseClockExpression,
+  type Host,
+  secretsFromMap,
+  startHost,
+} from "../../../host-fixtures/index.ts";
 import { testPlugin } from "../../../host-fixtures/testing/test-plugin.ts";
 import type { JobsInstance } from "../../../plugin/jobs-instance.ts";
 import { createJobsPlugin } from "../../../plugin/plugin.ts";
@@ -41,7 +46,9 @@ export interface JobsHost extends AsyncDisposable {
 }
 
 /** What every Instance of these tests is configured with unless the test says otherwise. */
-export const configurationOf = (options: { driver?: TestDriver | undefined } = {}) => ({
+export const configurationOf = (
+  options: { readonly driver?: TestDriver | undefined } = {},
+): Record<string, unknown> => ({
   schema: jobsSchema,
   database_url_secret: "jobs/database",
   lease_seconds: 30,

@@ -8,7 +8,7 @@ export function observer(url: string, connections = 4): SQL {
 }
 
 /** Waits until so many statements in this database wait for a lock. Looks again and again, since a lock tells nobody. */
-export async function untilLocksWaitedFor(sql: SQL, count = 1, kind = "%"): Promise<void> {
+export async function untilLocksWaitedFor(sql: SQL, count = 1, kind: string = "%"): Promise<void> {
   await until(`${count} statements waiting for a lock`, async () => {
     const [row] = await sql`
       select count(*)::int as waiting from pg_stat_activity
@@ -18,14 +18,18 @@ export async function untilLocksWaitedFor(sql: SQL, count = 1, kind = "%"): Prom
 }
 
 /** Polls a condition up to a limit; throws what it waited for. */
-export async function until(what: string, condition: () => Promise<boolean>, limitMs = 15_000): Promise<void> {
+export async function until(
+  what: string,
+  condition: () => Promise<boolean>,
+  limitMs = 15_000,
+): Promise<void> {
   for (const deadline = performance.now() + limitMs; !(await condition()); await Bun.sleep(5)) {
     if (performance.now() > deadline) throw new Error(`waited ${limitMs} ms for ${what}`);
   }
 }
 
 /** Every job is in exactly one of ready, lease and outcome, and nothing is there without its job. Answers how many jobs there are. */
-export async function expectEachJobInOnePlace(sql: SQL, schema = jobsSchema): Promise<number> {
+export async function expectEachJobInOnePlace(sql: SQL, schema: string = jobsSchema): Promise<number> {
   const [row] = await sql.unsafe(`
     select (select count(*)::int from ${schema}.jobs) as jobs,
       (select count(*)::int from (
@@ -48,8 +52,13 @@ export async function pluginConnections(sql: SQL): Promise<number> {
   return row.open;
 }
 
+export interface Watched<T> {
+  readonly promise: Promise<T>;
+  readonly open: boolean;
+}
+
 /** Whether a promise is still open, and its value once it is not. */
-export function watch<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly open: boolean } {
+export function watch<T>(promise: Promise<T>): Watched<T> {
   const watched = { promise, open: true };
   void promise.then(
     () => {
