@@ -243,7 +243,12 @@ describe("configurations", () => {
 
   test("that are accepted are frozen, with their defaults", () => {
     const config = parseJobsConfig(without("observer_instances"));
-    expect(config).toEqual({ ...configuration, observer_instances: [], transaction_pooler: false });
+    expect(config).toEqual({
+      ...configuration,
+      observer_instances: [],
+      transaction_pooler: false,
+      poll_interval_ms: 1000,
+    });
     for (const value of [config, config.queues, config.producer_instances, config.observer_instances]) {
       expect(Object.isFrozen(value)).toBe(true);
     }

