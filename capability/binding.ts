@@ -53,7 +53,7 @@ function decode(definition: AnyOperation, payload: unknown): object | string {
   try {
     if (!isPlainObject(payload)) return "expected a plain object with own, enumerable keys";
     const decoded = v.safeParse(definition.request, payload, { abortEarly: true });
-    return decoded.success ? (decoded.output as object) : describeIssue(decoded.issues[0]);
+    return decoded.success ? (decoded.output as object) : describeIssue(definition, decoded.issues[0]);
   } catch {
     return "the request cannot be read";
   }
@@ -90,15 +90,21 @@ function runtime(kind: RuntimeFailureKind, detail: string): ProviderDispatchOutc
 }
 
 /** Says which key is wrong and how, never what its value was: it may be a payload or a token. */
-function describeIssue(issue: v.BaseIssue<unknown>): string {
+function describeIssue(definition: AnyOperation, issue: v.BaseIssue<unknown>): string {
   const path = issue.path?.map((item) => printable(String(item.key))).join(".") ?? "";
   const arrived = issue.received.startsWith('"') ? "another value" : issue.received;
-  if (issue.type === "strict_object" && issue.expected === "never") return `unknown key "${path}"`;
+  if (issue.type === "strict_object" && issue.expected === "never")
+    return `unknown key "${path}", expected only ${keysOf(definition)}`;
   if (issue.type === "strict_object" && path !== "") return `missing key "${path}"`;
-  const expected = issue.expected ?? "a JSON object";
+  const expected = issue.type === "custom" ? "a JSON object" : (issue.expected ?? "something else");
   return path === ""
     ? `expected an object, got ${arrived}`
     : `key "${path}" must be ${expected}, got ${arrived}`;
+}
+
+function keysOf(definition: AnyOperation): string {
+  const { entries = {} } = definition.request as { readonly entries?: object };
+  return Object.keys(entries).join(", ");
 }
 
 /** Text of the caller's, fit for a message: short, and without control characters. */

@@ -1,4 +1,5 @@
-const inspectCustom: unique symbol = Symbol.for("nodejs.util.inspect.custom") as never;
+/** Under which the runtimes look for how an object prints. */
+export const inspectCustom: unique symbol = Symbol.for("nodejs.util.inspect.custom") as never;
 
 /** What stands in a printed form for a value that must not be seen. */
 export const redacted = "[redacted]";

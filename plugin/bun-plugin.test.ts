@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { bindSecretsProvider, createJobsClient, type InvocationContext } from "../capability/index.ts";
+import {
+  bindSecretsProvider,
+  type CapabilityHandle,
+  createJobsClient,
+  type InvocationContext,
+  type InvokeOptions,
+} from "../capability/index.ts";
 import { testDatabase } from "../tests/support/test-database.ts";
 import { jobsBunPlugin, type SdkLifecycle } from "./bun-plugin.ts";
 import { setup } from "./operator/index.ts";
@@ -97,4 +103,28 @@ test("create fails like prepare, naming the reference and never a value", async 
   const failure = create({ config: other, dependencies: { secrets } }, lifecycle);
   await expect(failure).rejects.toThrow('secret "elsewhere" was refused: unknown_reference');
   expect(() => config.parse({ ...input, queues: [] })).toThrow("queues: expected a non-empty array");
+});
+
+test("a secret that is never answered ends create at the SDK's limit, or at once when it gives up", async () => {
+  const { config, create } = jobsBunPlugin;
+  const asked: InvokeOptions[] = [];
+  const secrets: CapabilityHandle = {
+    invoke: (_operation, _payload, options) => {
+      asked.push(options ?? {});
+      return new Promise(() => {});
+    },
+  };
+  const inputs = { config: config.parse(input), dependencies: { secrets } };
+  const startedAt = performance.now();
+  await expect(create(inputs, { ...lifecycle, remainingTimeoutMs: () => 50 })).rejects.toMatchObject({
+    kind: "cancelled",
+    detail: expect.stringContaining('secret "database"'),
+  });
+  const leave = new AbortController();
+  const left = create(inputs, { ...lifecycle, signal: leave.signal, remainingTimeoutMs: () => 60_000 });
+  leave.abort();
+  await expect(left).rejects.toMatchObject({ kind: "cancelled" });
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+  // The provider is told, should it listen.
+  expect(asked.map(({ signal }) => signal?.aborted)).toEqual([true, true]);
 });

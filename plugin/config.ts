@@ -35,7 +35,8 @@ const names = (max: number, atLeastOne: boolean) => {
 
 const schemaPattern = "^(?!pg_|public$|information_schema$)[a-z][a-z0-9_]{0,62}$";
 const referencePattern = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._-]+)*$";
-const expectedSchema = `expected ${schemaPattern}`;
+const expectedSchema =
+  "expected a-z, 0-9 and _, at most 63, a letter first, and not public, information_schema or pg_…";
 const expectedReference =
   "expected a secret reference, 1..256 of letters, digits and . _ - / without empty, . or .. segments";
 

@@ -39,6 +39,11 @@ const wrongHands = "is refused to another owner, another token, another job and 
 const afterWait = "that waits for the row's lock is refused to another token, owner and id";
 const spent = "a spent token answers only the same call";
 const wordForWord = "is repeated only word for word";
+const [lockedLease, exhausted, limits] = ["locked-lease", "exhausted-leases", "limits"].map(
+  (name) => `tests/postgres/${name}.test.ts`,
+) as [string, string, string];
+const undelivered = "tests/contract/undelivered.test.ts";
+const keepsAnswer = "whose statement is slow, PostgreSQL, driver bun keeps the answer of the fail before it";
 const proof = `${q}/lease-arguments.ts`;
 const steps = "plugin/store/lease-steps.ts";
 const expiry = " > ${sql.clock}";
@@ -214,6 +219,98 @@ const allGuards: readonly Guard[] = [
     edits: [["attempt - 1,", "attempt,"]],
     test: guards,
     named: "a claim that its caller left gives job",
+  },
+  {
+    name: "claim: byte bound of an answer",
+    file: `${q}/claim-ready-jobs.ts`,
+    edits: [["where bytes_before < ${maxAnswerBytes}", "where bytes_before >= 0"]],
+    test: limits,
+    named: "are claimed in statements of at most 8 MiB",
+  },
+  {
+    name: "claim: goes on after the byte bound",
+    file: "plugin/store/claim-batch.ts",
+    edits: [["more = claimed.more;", "more = false;"]],
+    test: limits,
+    named: "are claimed in statements of at most 8 MiB",
+  },
+  {
+    name: "claim: keeps who settled the attempt before",
+    file: `${q}/claim-ready-jobs.ts`,
+    edits: [
+      [
+        "bytes, settled_owner, settled_token\n      from found",
+        "bytes, null::bigint, null::bytea\n      from found",
+      ],
+    ],
+    test: undelivered,
+    named: keepsAnswer,
+  },
+  {
+    name: "undo: restores who settled the attempt before",
+    file: `${q}/undo-claims.ts`,
+    edits: [
+      ["${sql.clock}, settled_owner,", "${sql.clock}, null::bigint,"],
+      ["attempt - 1, max_attempts, settled_token,", "attempt - 1, max_attempts, null::bytea,"],
+    ],
+    test: undelivered,
+    named: keepsAnswer,
+  },
+  {
+    name: "undo: nobody waits for it",
+    file: "plugin/store/claim-batch.ts",
+    edits: [
+      [
+        "background.run(() => undo(db, undelivered, water.ready))",
+        "await undo(db, undelivered, water.ready)",
+      ],
+    ],
+    test: lockedLease,
+    named: "the undo of aborted claims delays no other queue's claim",
+  },
+  {
+    name: "undo: tries again",
+    file: "plugin/store/take-back.ts",
+    edits: [["const maxTries = 6;", "const maxTries = 1;"]],
+    test: lockedLease,
+    named: "the undo of aborted claims delays no other queue's claim",
+  },
+  {
+    name: "waits: one a row",
+    file: "plugin/store/shared-waits.ts",
+    edits: [["if (joined) {", 'if (joined && key === "") {']],
+    test: lockedLease,
+    named: "driver bun a caller that asks complete again and again for a locked row",
+  },
+  {
+    name: "claim: retires at most 64",
+    file: "plugin/store/claim-batch.ts",
+    edits: [["{ retired: 64,", "{ retired: 64_000,"]],
+    test: exhausted,
+    named: "one claim retires at most 64 jobs",
+  },
+  {
+    name: "reap: each set is looked for alone",
+    file: `${q}/reap-expired-leases.ts`,
+    edits: [["\n          and l.${condition}", ""]],
+    test: exhausted,
+    named: "although thousands that are exhausted expired before it",
+  },
+  {
+    name: "reap: queues of exhausted leases",
+    file: `${q}/list-leased-queues.ts`,
+    edits: [[', ${next("attempt >= max_attempts", after)}', ""]],
+    test: exhausted,
+    named: "maintenance finds a queue that has nothing but exhausted leases",
+    lives: false,
+  },
+  {
+    name: "reap: queues of leases with attempts left",
+    file: `${q}/list-leased-queues.ts`,
+    edits: [['${next("attempt < max_attempts", after)}, ', ""]],
+    test: locks,
+    named: "is left by maintenance, which does not wait",
+    lives: false,
   },
   // The reaper's lock and its repeated predicate cannot be shown one without the other: the lock keeps what the look saw, and a TID
   // scan refuses a row that moved. What is shown is that the expiry itself is compared, with what came in between.

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { openCall } from "../call.ts";
-import { Coalescer } from "./coalescer.ts";
+import { RuntimeFailureError } from "../../capability/index.ts";
+import { type Call, openCall } from "../call.ts";
+import { Coalescer, maxWaitingCalls } from "./coalescer.ts";
 import type { Pending } from "./pending.ts";
 import { Slots } from "./slots.ts";
 
@@ -106,6 +107,34 @@ test("too many waiting bytes are resource_exhausted, and those that wait are ser
   await settled();
   batches[1]?.end();
   expect(await waits).toBe("answer 2");
+});
+
+test("callers that left do not count among those that wait", async () => {
+  const { calls, batches } = gated();
+  const first = calls.submit(1, 1, anybody);
+  await settled();
+  const listeners: ((reason: RuntimeFailureError) => void)[] = [];
+  const call: Call = {
+    caller: "test",
+    over: undefined,
+    onOver: (listener) => (listeners.push(listener), () => {}),
+  };
+  const left = Array.from({ length: maxWaitingCalls }, (_, index) =>
+    calls.submit(2, index === 0 ? 512 * 1024 * 1024 : 0, call),
+  );
+  await expect(calls.submit(3, 0, anybody)).rejects.toMatchObject({ kind: "resource_exhausted" });
+  for (const leave of listeners) leave(new RuntimeFailureError("cancelled", "left"));
+  const reasons = (await Promise.allSettled(left)).map((each) => each.status);
+  expect(new Set(reasons)).toEqual(new Set(["rejected"]));
+  const stays = calls.submit(4, 512 * 1024 * 1024, anybody);
+  await expect(calls.submit(5, 1, anybody)).rejects.toMatchObject({ kind: "resource_exhausted" });
+  batches[0]?.end();
+  await first;
+  await settled();
+  expect(batches.map((batch) => batch.inputs)).toEqual([[1], [4]]);
+  batches[1]?.end();
+  expect(await stays).toBe("answer 4");
+  await calls.idle();
 });
 
 test("coalescers that share places take turns", async () => {

@@ -27,7 +27,7 @@ const meanings: Readonly<Record<string, DatabaseFailure>> = {
   "28": { kind: unavailable, detail: "the database refused the credentials", credentials: true },
   "08": { kind: unavailable, detail: "the connection failed" },
   "53": { kind: unavailable, detail: "the server is out of resources" },
-  "57": { kind: unavailable, detail: "the server is stopping or starting" },
+  "57": { kind: unavailable, detail: "the server ended the session, stops or starts" },
   "58": { kind: unavailable, detail: "the server met a system error" },
   XX: { kind: unavailable, detail: "the server met an internal error" },
   "3D": { kind: unavailable, detail: "the database does not exist" },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { runInNewContext } from "node:vm";
 import type { JobsOperation } from "../../capability/index.ts";
 import { backends, type Caller, open } from "./support/backends.ts";
 import { jobRequest } from "./support/given.ts";
@@ -40,6 +41,50 @@ describe.each(backends)("the shape of a request, %s", (backend) => {
           got: violation,
         });
       }
+    }
+  });
+
+  test.each<[string, (request: Record<string, unknown>) => unknown]>([
+    ["an array of its entries", (request) => Object.entries(request)],
+    ["an array with its keys", (request) => Object.assign([], request)],
+    ["a Map", (request) => new Map(Object.entries(request))],
+    ["a Map with its keys", (request) => Object.assign(new Map(), request)],
+    ["an instance of a class", (request) => Object.assign(new (class Request {})(), request)],
+    ["a function with its keys", (request) => Object.assign(() => {}, request)],
+    ["an object that inherits its keys", (request) => Object.create(request)],
+    ["an object that inherits some more", (request) => Object.assign(Object.create({ extra: 1 }), request)],
+    [
+      "an object with a hidden key",
+      (request) => Object.defineProperty({ ...request }, "hidden", { value: 1 }),
+    ],
+    ["an object whose keys are hidden", (request) => hidden(request)],
+    ["an object with a symbol as key", (request) => ({ ...request, [Symbol("key")]: 1 })],
+    ["an array of another realm", (request) => runInNewContext("Object.assign([], request)", { request })],
+    [
+      "a Map of another realm",
+      (request) => runInNewContext("Object.assign(new Map(), request)", { request }),
+    ],
+  ])("%s is a protocol violation", async (_name, make) => {
+    await using bundle = await open(backend);
+    for (const operation of operations) {
+      const got = await ask(bundle, operation, make(requests[operation].request));
+      expect({ operation, got }).toEqual({ operation, got: violation });
+    }
+  });
+
+  test("a plain object of another realm is as good as one of this, in all its depth", async () => {
+    await using bundle = await open(backend);
+    const elsewhere = (value: unknown): unknown =>
+      runInNewContext("JSON.parse(text)", { text: JSON.stringify(value) });
+    const payload = { to: "ada", deep: [{ a: [1, null, { b: true }] }] };
+    const request = elsewhere(jobRequest({ payload }));
+    expect(Object.getPrototypeOf(request) === Object.prototype).toBe(false);
+    expect(await ask(bundle, "enqueue", request)).toBe("success");
+    const mixed = { ...jobRequest(), payload: elsewhere(payload) };
+    expect(await ask(bundle, "enqueue", mixed)).toBe("success");
+    for (const _ of [1, 2]) {
+      const claimed = await bundle.handle("worker").invoke("claim", elsewhere({ queue: "mail" }));
+      expect(claimed).toMatchObject({ kind: "success", value: { payload } });
     }
   });
 
@@ -130,4 +175,10 @@ describe.each(backends)("the shape of a request, %s", (backend) => {
 function isSameType(a: unknown, b: unknown): boolean {
   const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject(a) || isObject(b) ? isObject(a) && isObject(b) : typeof a === typeof b;
+}
+
+function hidden(request: Record<string, unknown>): object {
+  const made = {};
+  for (const [key, value] of Object.entries(request)) Object.defineProperty(made, key, { value });
+  return made;
 }

@@ -12,6 +12,7 @@ import {
   times,
   valueOf,
   valuesOf,
+  verdictOf,
 } from "./support/given.ts";
 
 type Opened = Awaited<ReturnType<typeof open>>;
@@ -38,6 +39,21 @@ describe.each(backends)("a claim that nobody received, %s", (backend) => {
       last_failure_code: null,
     });
     expect(await claimOne(bundle)).toMatchObject({ job_id, attempt: 1, max_attempts: 1 });
+  });
+
+  test("leaves the answer of the fail before it, for who asks again", async () => {
+    await using bundle = await open(backend);
+    const { job_id, lease } = await givenJob(bundle, { state: "retrying" });
+    const again = () => bundle.worker.fail({ ...lease, failure_code: "smtp.451", retryable: true });
+    await bundle.clock.advance(10_000);
+    const call = new AbortController();
+    const claim = bundle.worker.claim({ queue: "mail" }, { signal: call.signal });
+    call.abort();
+    expect(runtimeKind(await claim)).toBe("cancelled");
+    await queuedAgain(bundle, job_id);
+    expect(await valueOf(again())).toEqual({ status: "queued", available_at: at(10) });
+    expect(await claimOne(bundle)).toMatchObject({ job_id, attempt: 2 });
+    expect(verdictOf(await again())).toBe("invalid_lease");
   });
 
   test("leaves no trace when the caller had given up before the call", async () => {
@@ -148,6 +164,33 @@ describe.each(postgresBackends)("a claim whose statement is slow, %s", (backend)
     for (const { job_id, lease_token } of received) {
       expect(await valueOf(bundle.worker.complete({ job_id, lease_token }))).toEqual({ completed: true });
     }
+  });
+
+  test("keeps the answer of the fail before it, for who asks again", async () => {
+    await using bundle = await openPostgres(backend);
+    const { lease } = await givenJob(bundle, { state: "retrying" });
+    const again = () => bundle.worker.fail({ ...lease, failure_code: "smtp.451", retryable: true });
+    const answer = await valueOf(again());
+    await bundle.clock.advance(10_000);
+    const blocker = await bundle.database.block(slow);
+    const call = new AbortController();
+    const claim = bundle.worker.claim({ queue: "mail" }, { signal: call.signal });
+    await bundle.database.waiting(1);
+    call.abort();
+    await claim;
+    await blocker.commit();
+    await until(async () => {
+      const rows = await bundle.database.query("select from ready where generation = 2");
+      return rows.length === 1;
+    });
+    expect(await valueOf(again())).toEqual(answer);
+    const other = { ...lease, failure_code: "smtp.452", retryable: true };
+    expect(verdictOf(await bundle.worker.fail(other))).toBe("invalid_lease");
+    expect(verdictOf(await bundle.worker2.fail({ ...other, failure_code: "smtp.451" }))).toBe(
+      "invalid_lease",
+    );
+    await claimOne(bundle);
+    expect(verdictOf(await again())).toBe("invalid_lease");
   });
 
   test("keeps a code and a run time of an earlier attempt", async () => {

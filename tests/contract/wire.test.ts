@@ -39,6 +39,24 @@ const rejecting = (reason: unknown) => async () => {
   return await promise;
 };
 
+const thrownText = "text of a getter's error";
+const throwing = (): never => {
+  throw new Error(thrownText);
+};
+const throwingProxy = (target: object): object =>
+  new Proxy(target, {
+    get: throwing,
+    has: throwing,
+    ownKeys: throwing,
+    getPrototypeOf: throwing,
+    getOwnPropertyDescriptor: throwing,
+  });
+function revokedProxy(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 const answering = (outcome: unknown) =>
   createJobsClient({ invoke: async () => outcome as ProviderDispatchOutcome });
 
@@ -98,6 +116,55 @@ describe("a provider's binding", () => {
       const binding = bindJobsProvider(providerOf(async () => result));
       const got = await binding.invokeRequest("complete", context, { job_id: "j", lease_token: "t" });
       expect(got).toEqual(outcome);
+    }
+  });
+
+  test("never rejects, whatever arrives as a request", async () => {
+    const binding = bindJobsProvider(providerOf(async () => ({ ok: true, value: { completed: true } })));
+    const lease = { job_id: "j", lease_token: "t" };
+    const requests = {
+      getter: Object.defineProperty({ ...lease }, "job_id", { enumerable: true, get: throwing }),
+      proxy: throwingProxy({}),
+      "array proxy": throwingProxy([]),
+      "revoked proxy": revokedProxy(),
+      "proxy of a function": throwingProxy(() => {}),
+      "getter of a prototype": Object.create({}, { lease_token: { enumerable: true, get: throwing } }),
+    };
+    for (const [name, request] of Object.entries(requests)) {
+      const outcome = await binding.invokeRequest("complete", context, request);
+      expect({ name, outcome }).toMatchObject({
+        outcome: { kind: "runtime", failure: { kind: "protocol_violation" } },
+      });
+      expect(JSON.stringify(outcome).includes(thrownText)).toBe(false);
+    }
+  });
+
+  test("never rejects, whatever arrives as an operation", async () => {
+    const binding = bindJobsProvider(providerOf(async () => ({ ok: true, value: {} })));
+    const operations: readonly unknown[] = [
+      Symbol("claim"),
+      undefined,
+      null,
+      1n,
+      {},
+      ["claim"],
+      { toString: () => "claim" },
+      throwingProxy({}),
+      revokedProxy(),
+    ];
+    for (const operation of operations) {
+      const outcome = await binding.invokeRequest(operation as string, context, { queue: "mail" });
+      expect(outcome).toMatchObject({ kind: "runtime", failure: { kind: "unknown_operation" } });
+    }
+  });
+
+  test("turns an answer that cannot be read into plugin_failure", async () => {
+    const getter = Object.defineProperty({}, "ok", { get: throwing });
+    for (const answer of [undefined, null, {}, { ok: false }, getter, throwingProxy({}), revokedProxy()]) {
+      const binding = bindJobsProvider(providerOf(async () => answer));
+      const outcome = await binding.invokeRequest("claim", context, { queue: "mail" });
+      expect(outcome).toMatchObject({ kind: "runtime", failure: { kind: "plugin_failure" } });
+      expect(JSON.stringify(outcome).includes(thrownText)).toBe(false);
     }
   });
 
@@ -196,6 +263,22 @@ describe("a client", () => {
     const throwing = createJobsClient({ invoke: () => Promise.reject(new Error("host")) });
     const result = await throwing.claim({ queue: "mail" });
     expect(result).toMatchObject({ ok: false, error: { kind: "runtime", error: { kind: "internal" } } });
+  });
+
+  test("never throws on an answer that throws when it is read", async () => {
+    const answers = [
+      Object.defineProperty({}, "completed", { enumerable: true, get: throwing }),
+      throwingProxy({}),
+      revokedProxy(),
+    ];
+    for (const value of answers) {
+      const result = await answering({ kind: "success", value }).complete({ job_id: "j", lease_token: "t" });
+      expect(result).toMatchObject({ ok: false, error: { error: { kind: "protocol_violation" } } });
+    }
+    for (const outcome of [throwingProxy({}), revokedProxy()]) {
+      const result = await answering(outcome).claim({ queue: "mail" });
+      expect(result).toMatchObject({ ok: false, error: { error: { kind: "internal" } } });
+    }
   });
 
   test("of the Lenso Bun SDK's invoke gives each call a decimal id, its deadline and its signal", async () => {

@@ -98,6 +98,34 @@ describe.each(drivers)("over the driver %s", (driver) => {
   }, 60_000);
 });
 
+describe.each(drivers)("large payloads over the driver %s", (driver) => {
+  test("are claimed in statements of at most 8 MiB, and no lease has expired when its answer arrives", async () => {
+    const { url } = await jobsDatabase();
+    await using clock = databaseClock(url);
+    await using sql = observer(url);
+    await using jobs = await startJobs({ url, driver, configuration: { lease_seconds: 3 } });
+    const payload = payloadOf(250_000);
+    await Promise.all(
+      Array.from({ length: 200 }, async () => ok(await jobs.producer.enqueue(newJob({ payload })))),
+    );
+    const claims = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const { job_id, lease_expires_at } = ok(await jobs.worker.claim({ queue: "mail" }));
+        return { job_id, lease_expires_at, arrived: await clock.now() };
+      }),
+    );
+    expect(new Set(claims.map(({ job_id }) => job_id)).size).toBe(200);
+    expect(claims.filter(({ lease_expires_at, arrived }) => lease_expires_at <= arrived)).toEqual([]);
+    // One statement is one transaction.
+    const statements = await sql`
+      select count(*)::int as jobs, sum(bytes)::int as bytes, max(attempt)::int as attempts from jobs.lease group by xmin::text`;
+    const largest = Math.max(...statements.map(({ bytes }: { bytes: number }) => bytes));
+    expect(largest).toBeLessThan(8 * 2 ** 20 + 250_000); // the last payload may reach beyond
+    expect(statements.reduce((sum: number, each: { jobs: number }) => sum + each.jobs, 0)).toBe(200);
+    expect(statements.every(({ attempts }: { attempts: number }) => attempts === 1)).toBe(true);
+  }, 60_000);
+});
+
 test("ten thousand callers at once each get their own answer, and every job is in one place", async () => {
   const { url } = await jobsDatabase();
   await using sql = observer(url);

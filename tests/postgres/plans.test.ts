@@ -28,7 +28,7 @@ import {
 import { ok } from "./support/jobs.ts";
 import { jobsDatabase } from "./support/jobs-database.ts";
 import { startJobs } from "./support/jobs-host.ts";
-import { observer } from "./support/observe.ts";
+import { observer, pluginConnections, until } from "./support/observe.ts";
 
 await testServer();
 
@@ -231,7 +231,9 @@ test("while an old transaction keeps dead entries alive, claims go on from the l
   const before = await entriesRead();
   for (let count = 0; count < 200; count += 1) ok(await jobs.worker.claim({ queue: "mail" }));
   const fullScans = 2 + Math.ceil((performance.now() - startedAt) / 1000);
-  await jobs.stop(); // its connections report what they read when they end
+  await jobs.stop();
+  // They report what they read when they end, which is a moment after they were told to.
+  await until("the plugin's connections to end", async () => (await pluginConnections(admin)) === 0);
   await old`rollback`;
   await old.release();
   expect((await entriesRead()) - before).toBeLessThan(fullScans * (dead + 300) + 200 * 30);

@@ -82,6 +82,25 @@ describe.each(drivers)("over the driver %s", (driver) => {
     expect((await Promise.all(batch)).map((result) => ok(result).created)).toEqual([true, true, true, true]);
   });
 
+  test("five enqueues of an uncommitted key hold up no neighbour, and are answered together when its holder ends", async () => {
+    const request = newJob();
+    const other = await insertUncommitted({ sql, jobs }, request);
+    const five = Array.from({ length: 5 }, () => watch(jobs.producer.enqueue(request)));
+    const neighbour = jobs.producer.enqueue(newJob());
+    await untilLocksWaitedFor(sql);
+    expect(ok(await neighbour).created).toBe(true);
+    expect(ok(await jobs.producer.enqueue(newJob())).created).toBe(true);
+    expect(five.every((call) => call.open)).toBe(true);
+    await until("the one wait that the five share", async () => {
+      const [row] = await sql`
+        select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      return row.waiting === 1;
+    });
+    await other.end("commit");
+    for (const { promise } of five) expect(ok(await promise)).toEqual({ job_id: other.id, created: false });
+  });
+
   test("a key that others insert and roll back again and again is created once in the end", async () => {
     const request = newJob();
     const results = await Promise.all([

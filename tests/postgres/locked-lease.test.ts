@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { SQL } from "bun";
+import type { CallResult } from "../../capability/index.ts";
+import { testServer } from "../support/test-server.ts";
+import { givenClaimed, leaseOf, newJob, ok, problem, rowOf } from "./support/jobs.ts";
+import { jobsDatabase } from "./support/jobs-database.ts";
+import { drivers, type JobsHost, startJobs } from "./support/jobs-host.ts";
+import { expectEachJobInOnePlace, observer, until, untilLocksWaitedFor, watch } from "./support/observe.ts";
+
+await testServer();
+
+type Lease = { job_id: string; lease_token: string };
+type Options = { readonly timeoutMs: number };
+const calls: Record<string, (jobs: JobsHost, lease: Lease, options?: Options) => Promise<Answer>> = {
+  complete: (jobs, lease, options) => jobs.worker.complete(lease, options),
+  renew: (jobs, lease, options) => jobs.worker.renew(lease, options),
+  fail: (jobs, lease, options) =>
+    jobs.worker.fail({ ...lease, failure_code: "smtp", retryable: false }, options),
+};
+type Answer = CallResult<unknown, string>;
+
+/** What a failed test left held would stop the next one. */
+const held = new Set<() => Promise<void>>();
+afterEach(async () => {
+  for (const release of held) await release();
+});
+
+/** Begins a transaction with that statement; answers how to end it. */
+async function hold(sql: SQL, statement: string): Promise<() => Promise<void>> {
+  const blocker = await sql.reserve();
+  await blocker`begin`;
+  await blocker.unsafe(statement);
+  const release = async (): Promise<void> => {
+    if (!held.delete(release)) return;
+    await blocker`rollback`;
+    await blocker.release();
+  };
+  held.add(release);
+  return release;
+}
+
+const lockOf = ({ job_id }: Lease) => `select from jobs.lease where id = ${rowOf(job_id)} for update`;
+
+describe.each(drivers)("over the driver %s", (driver) => {
+  let sql: SQL;
+  let jobs: JobsHost;
+  beforeAll(async () => {
+    const { url } = await jobsDatabase();
+    sql = observer(url, 8);
+    jobs = await startJobs({ url, driver });
+  });
+  beforeEach(async () => {
+    await sql`truncate jobs.jobs, jobs.ready, jobs.lease, jobs.outcome`;
+  });
+  afterAll(async () => {
+    await jobs.stop();
+    await expectEachJobInOnePlace(sql);
+    await sql.close();
+  });
+
+  async function waiting(): Promise<number> {
+    const [row] = await sql`
+      select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    return row.waiting;
+  }
+
+  /** One call that stays, and ten that give up one after the other. */
+  async function askAgainAndAgain(name: string, lease: Lease) {
+    const call = calls[name] as (typeof calls)[string];
+    const first = watch(call(jobs, lease));
+    await untilLocksWaitedFor(sql, 1);
+    for (let count = 0; count < 10; count += 1)
+      expect(problem(await call(jobs, lease, { timeoutMs: 30 }))).toBe("runtime:deadline_exceeded");
+    return first;
+  }
+
+  test.each(Object.keys(calls))(
+    "a caller that asks %s again and again for a locked row takes one place, and others that wait for a moment are answered",
+    async (name) => {
+      const locked = leaseOf(await givenClaimed(jobs));
+      const other = leaseOf(await givenClaimed(jobs));
+      ok(await jobs.producer.enqueue(newJob({ queue: "other" })));
+      const release = await hold(sql, lockOf(locked));
+      const first = await askAgainAndAgain(name, locked);
+      expect(await waiting()).toBe(1);
+
+      const releaseOther = await hold(sql, lockOf(other));
+      const moment = watch((calls[name] as (typeof calls)[string])(jobs, other));
+      await untilLocksWaitedFor(sql, 2);
+      ok(await jobs.worker.claim({ queue: "other" }));
+      expect(moment.open).toBe(true);
+      await releaseOther();
+      ok(await moment.promise);
+      expect(first.open).toBe(true);
+      expect(await waiting()).toBe(1);
+      await release();
+      ok(await first.promise);
+    },
+  );
+
+  test("a stop is held up no longer than by one wait for a row, however often its callers asked", async () => {
+    const { url } = await jobsDatabase();
+    await using look = observer(url);
+    const host = await startJobs({ url, driver });
+    const locked = leaseOf(await givenClaimed(host));
+    const release = await hold(look, lockOf(locked));
+    const call = calls.complete as (typeof calls)[string];
+    const first = watch(call(host, locked));
+    await untilLocksWaitedFor(look, 1);
+    for (let count = 0; count < 10; count += 1)
+      expect(problem(await call(host, locked, { timeoutMs: 30 }))).toBe("runtime:deadline_exceeded");
+    const startedAt = performance.now();
+    await host.stop(); // the row is still locked: one lock time-out of five seconds at most
+    expect(performance.now() - startedAt).toBeLessThan(6500);
+    expect(first.open).toBe(false);
+    await release();
+    expect(problem(await first.promise)).toBe("runtime:unavailable");
+  });
+});
+
+test("the undo of aborted claims delays no other queue's claim while somebody holds their leases locked", async () => {
+  const { url } = await jobsDatabase();
+  await using sql = observer(url, 8);
+  // This client sends a statement whole, so that it queues for a table's lock once.
+  await using jobs = await startJobs({ url, driver: "pg" });
+  const leave = new AbortController();
+  const owners = [jobs.worker, jobs.otherWorker]; // as many as may claim at once
+  ok(await jobs.producer.enqueue(newJob({ queue: "other" })));
+  // A claim looks at expired leases about once a second, before it takes anything; the next one does not.
+  expect(problem(await jobs.worker.claim({ queue: "mail" }))).toBe("no_job_available");
+  for (const _ of owners) ok(await jobs.producer.enqueue(newJob()));
+  const inserts = await hold(sql, "lock table jobs.lease in share mode");
+  const aborted = owners.map((owner) => owner.claim({ queue: "mail" }, { signal: leave.signal }));
+  await untilLocksWaitedFor(sql, 2);
+  leave.abort();
+  for (const answer of aborted) expect(problem(await answer)).toBe("runtime:cancelled");
+  // Queues behind the claims and in front of their undo, so that the leases can be locked in between.
+  const undo = hold(sql, "lock table jobs.lease in share mode");
+  await untilLocksWaitedFor(sql, 3);
+  await inserts();
+  const releaseUndo = await undo;
+  const releaseRows = await hold(sql, "select from jobs.lease for update");
+  expect((await sql`select count(*)::int as leased from jobs.lease`)[0].leased).toBe(2);
+  await releaseUndo();
+
+  ok(await jobs.worker.claim({ queue: "other" }));
+  // The claim did not wait until the undo had given up: it still goes on.
+  await releaseRows();
+  await until("the undone claims", async () => {
+    const [row] =
+      await sql`select count(*)::int as back from jobs.ready where generation = 1 and attempt = 0`;
+    return row.back === 2;
+  });
+});
