@@ -79,9 +79,17 @@ async function settle(
       ? { kind: "domain", value: answer.error.error }
       : { kind: "runtime", failure: answer.error.error };
   } catch (error) {
-    if (error instanceof RuntimeFailureError) return { kind: "runtime", failure: error.failure };
-    // The text of an unexpected error may hold data of the call, so only its class goes out.
+    return thrownOutcome(operation, error);
+  }
+}
+
+/** The text of an unexpected error may hold data of the call, so only its class goes out. */
+function thrownOutcome(operation: string, error: unknown): ProviderDispatchOutcome {
+  try {
+    if (error instanceof RuntimeFailureError) return runtime(error.kind, error.detail);
     return runtime("plugin_failure", `${operation} failed unexpectedly (${errorName(error)})`);
+  } catch {
+    return runtime("plugin_failure", `${operation} failed unexpectedly`); // what was thrown throws when it is read
   }
 }
 

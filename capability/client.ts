@@ -79,27 +79,31 @@ async function call(
   let outcome: ProviderDispatchOutcome;
   try {
     outcome = await handle.invoke(operation, request, options);
-    if (typeof outcome !== "object" || outcome === null) {
-      return failure("protocol_violation", `the host gave no outcome of ${operation}`);
-    }
   } catch {
     return failure("internal", `the host threw while it invoked ${operation}`);
   }
-  if (outcome.kind === "runtime") return { ok: false, error: { kind: "runtime", error: outcome.failure } };
+  try {
+    return readOutcome(operation, definition, outcome);
+  } catch {
+    return failure("protocol_violation", `the host's outcome of ${operation} cannot be read`);
+  }
+}
+
+function readOutcome(
+  operation: string,
+  definition: AnyOperation,
+  outcome: ProviderDispatchOutcome,
+): CallResult<unknown, string> {
+  if (outcome.kind === "runtime") {
+    const { kind, detail } = outcome.failure;
+    return { ok: false, error: { kind: "runtime", error: { kind, detail } } };
+  }
   if (outcome.kind === "domain") return domainError(operation, definition, outcome.value);
-  if (!isAnswer(definition, outcome.value)) {
+  if (!v.is(definition.response, outcome.value)) {
     return failure("protocol_violation", `the answer to ${operation} does not fit the contract`);
   }
   definition.hideResponse?.(outcome.value);
   return { ok: true, value: outcome.value };
-}
-
-function isAnswer(definition: AnyOperation, value: unknown): value is object {
-  try {
-    return v.is(definition.response, value);
-  } catch {
-    return false; // an object that throws when it is read
-  }
 }
 
 /** A known code as itself; an unknown one as `{ code, payload? }`, so that a newer provider does not break this client. */

@@ -54,7 +54,8 @@ export class MemoryJobStore implements JobStore {
     this.#table = table;
   }
 
-  async enqueue(asked: NewJob, _call: Call): Promise<EnqueueVerdict> {
+  async enqueue(asked: NewJob, call: Call): Promise<EnqueueVerdict> {
+    refuseIfOver(call);
     const { byRow, byKey } = this.#table;
     const key = `${asked.producer} ${asked.key}`;
     const existing = byKey.get(key);
@@ -85,6 +86,7 @@ export class MemoryJobStore implements JobStore {
     { queue, owner }: { readonly queue: string; readonly owner: string },
     call: Call,
   ): Promise<LeasedJob | undefined> {
+    refuseIfOver(call);
     const now = this.#clock.instant;
     const jobs = [...this.#table.byRow.values()].filter((job) => job.asked.queue === queue);
     retireExhausted(jobs, now, retiredByOneClaim);
@@ -120,7 +122,8 @@ export class MemoryJobStore implements JobStore {
     };
   }
 
-  async renew(proof: LeaseProof, _call: Call): Promise<string | undefined> {
+  async renew(proof: LeaseProof, call: Call): Promise<string | undefined> {
+    refuseIfOver(call);
     const now = this.#clock.instant;
     const held = this.#validLease(proof, now);
     if (held === undefined) return undefined;
@@ -129,7 +132,8 @@ export class MemoryJobStore implements JobStore {
     return expiresAt;
   }
 
-  async complete(proof: LeaseProof, _call: Call): Promise<boolean> {
+  async complete(proof: LeaseProof, call: Call): Promise<boolean> {
+    refuseIfOver(call);
     const now = this.#clock.instant;
     const held = this.#validLease(proof, now);
     if (held) {
@@ -146,7 +150,8 @@ export class MemoryJobStore implements JobStore {
     );
   }
 
-  async fail(proof: LeaseProof, { code, retryable }: Failure, _call: Call): Promise<FailVerdict | undefined> {
+  async fail(proof: LeaseProof, { code, retryable }: Failure, call: Call): Promise<FailVerdict | undefined> {
+    refuseIfOver(call);
     const now = this.#clock.instant;
     const held = this.#validLease(proof, now);
     if (held === undefined) return this.#repeatedFail(proof, { code, retryable });
@@ -165,7 +170,8 @@ export class MemoryJobStore implements JobStore {
     return { status: "failed", nextRun: null };
   }
 
-  async inspect(id: JobId, _call: Call): Promise<JobEvidence | undefined> {
+  async inspect(id: JobId, call: Call): Promise<JobEvidence | undefined> {
+    refuseIfOver(call);
     const job = this.#find(id);
     if (job === undefined) return undefined;
     const { asked, place } = job;
@@ -240,6 +246,11 @@ export class MemoryJobStore implements JobStore {
     const { retry_base_seconds: base, retry_max_seconds: max } = this.#times;
     return addMilliseconds(now, Math.min(base * 2 ** (attempts - 1), max) * 1000);
   }
+}
+
+/** Nobody waits for a call that was over before it began. */
+function refuseIfOver(call: Call): void {
+  if (call.over) throw call.over;
 }
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

@@ -102,26 +102,19 @@ export const jobsConfigSchema: v.GenericSchema<unknown, JobsConfig> = v.pipe(
  * @throws RuntimeFailureError `invalid_resolved_plan`, naming the key, what was expected and what arrived.
  */
 export function parseJobsConfig(configuration: unknown): JobsConfig {
-  const parsed = readConfig(configuration);
-  if (!parsed.success) {
-    const problems = [...new Set(parsed.issues.map(describe))].join("; ");
-    throw new RuntimeFailureError("invalid_resolved_plan", `configuration of the Jobs Instance: ${problems}`);
-  }
-  return freeze(parsed.output);
+  const read = readConfig(configuration);
+  if (typeof read !== "string") return freeze(read);
+  throw new RuntimeFailureError("invalid_resolved_plan", `configuration of the Jobs Instance: ${read}`);
 }
 
-/** A configuration is JSON; an object that throws when it is read is none, and what it throws may hold anything. */
-function readConfig(configuration: unknown): v.SafeParseResult<typeof jobsConfigSchema> {
+/** The configuration, or its problems. It is JSON; an object that throws when it is read is none, and what it throws may hold anything. */
+function readConfig(configuration: unknown): JobsConfig | string {
   try {
-    return v.safeParse(
-      jobsConfigSchema,
-      isPlainObject(configuration) ? configuration : arrived(configuration),
-    );
+    const given = isPlainObject(configuration) ? configuration : arrived(configuration);
+    const parsed = v.safeParse(jobsConfigSchema, given);
+    return parsed.success ? parsed.output : [...new Set(parsed.issues.map(describe))].join("; ");
   } catch {
-    throw new RuntimeFailureError(
-      "invalid_resolved_plan",
-      "configuration of the Jobs Instance: cannot be read",
-    );
+    return "cannot be read";
   }
 }
 
@@ -131,9 +124,10 @@ function freeze(config: JobsConfig): JobsConfig {
 }
 
 function describe(issue: v.BaseIssue<unknown>): string {
-  const key = issue.path?.map((item) => String(item.key)).join(".") ?? "";
+  const path = issue.path?.map((item) => String(item.key)).join(".") ?? "";
+  const key = /^[\w.]{0,80}$/.test(path) ? path : "(a key that is no name)";
   if (issue.type === "strict_object") {
-    if (key === "") return `expected an object, got ${issue.received}`;
+    if (key === "") return `expected an object, got ${String(issue.input)}`;
     return issue.expected === "never"
       ? `${key}: unknown key, expected one of ${Object.keys(fields).join(", ")}`
       : `${key}: missing`;

@@ -223,7 +223,7 @@ const allGuards: readonly Guard[] = [
   {
     name: "claim: byte bound of an answer",
     file: `${q}/claim-ready-jobs.ts`,
-    edits: [["where bytes_before < ${maxAnswerBytes}", "where bytes_before >= 0"]],
+    edits: [["select tid from seen where fits", "select tid from seen"]],
     test: limits,
     named: "are claimed in statements of at most 8 MiB",
   },
@@ -278,7 +278,7 @@ const allGuards: readonly Guard[] = [
   {
     name: "waits: one a row",
     file: "plugin/store/shared-waits.ts",
-    edits: [["if (joined) {", 'if (joined && key === "") {']],
+    edits: [["if (same) {", 'if (same && row === "") {']],
     test: lockedLease,
     named: "driver bun a caller that asks complete again and again for a locked row",
   },

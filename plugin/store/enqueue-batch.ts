@@ -44,7 +44,7 @@ export function enqueueBatch(sql: SqlContext, lone: LoneEnqueues, wakeUps: WakeU
     try {
       await settle(db, "hot", calls);
     } catch (error) {
-      if (databaseFailure(error).split) lone.waits.join(sortKey, calls, (all) => settle(db, "lock", all));
+      if (databaseFailure(error).split) lone.waits.join(sortKey, "", calls, (all) => settle(db, "lock", all));
       else for (const call of calls) call.fail(toRuntimeFailure(error));
     }
   };

@@ -96,7 +96,7 @@ async function settleRound<In, Verdict>(
       answer(group.calls, steps.replay(group.input, where) ?? steps.refused);
       return;
     }
-    waits.join(`${group.row} ${group.sameness}`, group.calls, async (calls) => {
+    waits.join(group.row, group.sameness, group.calls, async (calls) => {
       answer(calls, await settleLocked(db, group.input, steps, locate));
     });
   });

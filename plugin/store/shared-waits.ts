@@ -8,14 +8,22 @@ export interface WaitingCall {
   fail(reason: unknown): void;
 }
 
+type Wait<Call> = (calls: readonly Call[]) => Promise<void>;
+
+interface Group<Call> {
+  readonly asked: string;
+  readonly calls: Call[];
+  readonly wait: Wait<Call>;
+}
+
 /**
- * Statements that may wait for a row that somebody holds, outside of any batch. One row is waited for once, however often its
- * caller asks again: what asks for the same meanwhile joins. A bounded number wait at once, in order of arrival, and one that nobody
- * wants any more is not begun.
+ * Statements that may wait for a row that somebody holds, outside of any batch. A row takes one place, however often and for
+ * whatever its callers ask: what asks for the same joins, what asks for something else follows. A bounded number of rows are waited
+ * for at once, in order of arrival, and a wait that nobody wants any more is not begun.
  */
 export class SharedWaits<Call extends WaitingCall> {
   readonly #slots: Slots;
-  readonly #waits = new Map<string, Call[]>();
+  readonly #rows = new Map<string, Group<Call>[]>();
   readonly #underWay = new Set<Promise<void>>();
 
   /** `connections`: how many may wait at once without one queueing behind another on its connection. */
@@ -24,15 +32,20 @@ export class SharedWaits<Call extends WaitingCall> {
   }
 
   /** `wait` answers, when it ends, all calls that its argument holds by then. What it throws fails them. */
-  join(key: string, calls: readonly Call[], wait: (calls: readonly Call[]) => Promise<void>): void {
-    const joined = this.#waits.get(key);
-    if (joined) {
-      joined.push(...calls);
+  join(row: string, asked: string, calls: readonly Call[], wait: Wait<Call>): void {
+    const groups = this.#rows.get(row);
+    const same = groups?.find((group) => group.asked === asked);
+    if (same) {
+      same.calls.push(...calls);
       return;
     }
-    const group = [...calls];
-    this.#waits.set(key, group);
-    const done = this.#run(key, group, wait);
+    const group = { asked, calls: [...calls], wait };
+    if (groups) {
+      groups.push(group);
+      return;
+    }
+    this.#rows.set(row, [group]);
+    const done = this.#run(row);
     this.#underWay.add(done);
     void done.then(() => this.#underWay.delete(done));
   }
@@ -42,19 +55,25 @@ export class SharedWaits<Call extends WaitingCall> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  async #run(key: string, group: Call[], wait: (calls: readonly Call[]) => Promise<void>): Promise<void> {
+  async #run(row: string): Promise<void> {
     await new Promise<void>((resolve) => this.#slots.take(resolve));
-    try {
-      if (group.some((call) => call.open)) await wait(group);
-    } catch (error) {
-      const failure = toRuntimeFailure(error);
-      for (const call of group) call.fail(failure);
-    } finally {
-      this.#slots.release();
-      this.#waits.delete(key);
+    const groups = this.#rows.get(row) ?? [];
+    for (let group = groups[0]; group !== undefined; group = groups[0]) {
+      await settleGroup(group);
+      // Who joined between the answer and here has none yet, and is served by another round.
+      if (!group.calls.some((call) => call.open)) groups.shift();
     }
-    // Who joined between the answer and here has none yet.
-    const late = group.filter((call) => call.open);
-    if (late.length > 0) this.join(key, late, wait);
+    this.#rows.delete(row);
+    this.#slots.release();
+  }
+}
+
+async function settleGroup<Call extends WaitingCall>({ calls, wait }: Group<Call>): Promise<void> {
+  if (!calls.some((call) => call.open)) return;
+  try {
+    await wait(calls);
+  } catch (error) {
+    const failure = toRuntimeFailure(error);
+    for (const call of calls) call.fail(failure);
   }
 }

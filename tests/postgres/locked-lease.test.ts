@@ -16,6 +16,8 @@ const calls: Record<string, (jobs: JobsHost, lease: Lease, options?: Options) =>
   renew: (jobs, lease, options) => jobs.worker.renew(lease, options),
   fail: (jobs, lease, options) =>
     jobs.worker.fail({ ...lease, failure_code: "smtp", retryable: false }, options),
+  "fail with another code": (jobs, lease, options) =>
+    jobs.worker.fail({ ...lease, failure_code: crypto.randomUUID(), retryable: false }, options),
 };
 type Answer = CallResult<unknown, string>;
 
@@ -116,7 +118,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     expect(first.open).toBe(false);
     await release();
     expect(problem(await first.promise)).toBe("runtime:unavailable");
-  });
+  }, 20_000);
 });
 
 test("the undo of aborted claims delays no other queue's claim while somebody holds their leases locked", async () => {

@@ -48,16 +48,17 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
   const text = `
     with t as materialized (select ${sql.clock} as now),
     seen as materialized (
-      select tid, sum(bytes) over (order by next_run, id) - bytes as bytes_before
+      select tid, sum(bytes) over w <= ${maxAnswerBytes} or row_number() over w = 1 as fits
       from (
         select r.ctid as tid, r.next_run, r.id, r.bytes from ${sql.table("ready")} r
         where r.queue = $1::text::bigint and r.next_run <= (select now from t) and r.next_run >= $3::text::timestamptz
         order by r.queue, r.next_run, r.id
         limit $4::text::int
         for update skip locked) r
+      window w as (order by next_run, id)
     ), picked as (
       delete from ${sql.table("ready")} where ctid = any (array(
-        select tid from seen where bytes_before < ${maxAnswerBytes}))
+        select tid from seen where fits))
       returning id, next_run, generation, updated_at, settled_owner, bytes, attempt, max_attempts, settled_token, last_code
     ), found as materialized (
       select p.*, j.nonce, j.kind, j.payload, (row_number() over (order by p.next_run, p.id))::int as place
