@@ -32,6 +32,7 @@ test("the tarball holds what a user needs and nothing of the workshop", async ()
     /^LICENSE$/,
     /^README\.md$/,
     /^CHANGELOG\.md$/,
+    /^docs\/troubleshoot\.md$/,
     /^dist\/capability\/index\.d\.ts$/,
     /^dist\/capability\/schemas\/.+\.json$/,
     /^dist\/migrations\/.+\.sql$/,
@@ -39,7 +40,9 @@ test("the tarball holds what a user needs and nothing of the workshop", async ()
   ];
   expect(wanted.filter((pattern) => !paths.some((path) => pattern.test(path)))).toEqual([]);
   expect(
-    paths.filter((path) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|dist\/.+)$/.test(path)),
+    paths.filter(
+      (path) => !/^(package\.json|(README|CHANGELOG|CONTEXT)\.md|LICENSE|(dist|docs)\/.+)$/.test(path),
+    ),
   ).toEqual([]);
   expect(paths.filter((path) => /\.test\.|(?<!\.d)\.ts$/.test(path))).toEqual([]);
 });
