@@ -88,3 +88,11 @@ create table outcome (
   check ((operation = 'f') = (retryable is not null))
 );
 comment on table outcome is 'Finished jobs: state s succeeded or f failed, settled by operation c complete, f fail or r reaping. Inserted once.';
+
+create table waiter (
+  queue bigint not null,
+  listener uuid not null,
+  until timestamptz not null,
+  primary key (queue, listener)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+comment on table waiter is 'Processes whose workers wait for a queue, each until a moment that it prolongs; past ones are ignored and deleted.';
