@@ -10,10 +10,9 @@ import {
   secretsCapability,
   signalsCapability,
 } from "../capability/index.ts";
-import { accessOf } from "./access.ts";
 import configurationSchema from "./config.schema.json" with { type: "json" };
 import { type JobsConfig, parseJobsConfig } from "./config.ts";
-import { jobsEndpoint, signalsEndpoint } from "./endpoint.ts";
+import { endpointsOf } from "./endpoint.ts";
 import { JobsInstance } from "./jobs-instance.ts";
 import { packageVersion } from "./package-version.ts";
 import { databaseClock } from "./store/sql-context.ts";
@@ -28,7 +27,7 @@ export interface SdkLifecycle extends InvocationContext {
 
 /** A started Instance, as `create` gives it and `stop` takes it back. */
 export interface JobsPluginInstance {
-  readonly endpoint: CapabilityProviderBinding;
+  readonly jobs: CapabilityProviderBinding;
   readonly signals: CapabilityProviderBinding;
   readonly instance: JobsInstance;
 }
@@ -82,7 +81,7 @@ export const jobsBunPlugin: JobsBunPlugin = {
     {
       kind: "lenso.capability",
       descriptor: jobsCapability.descriptor,
-      bindProvider: ({ endpoint }) => endpoint,
+      bindProvider: ({ jobs }) => jobs,
     },
     {
       kind: "lenso.capability",
@@ -112,13 +111,7 @@ export const jobsBunPlugin: JobsBunPlugin = {
       await instance.deactivate(0);
       throw error;
     }
-    const access = accessOf(config);
-    const queues = new Set(config.queues);
-    return {
-      endpoint: jobsEndpoint(access, { queues, store: () => instance.store() }),
-      signals: signalsEndpoint(access, { queues, signals: () => instance.store() }),
-      instance,
-    };
+    return { ...endpointsOf(config, () => instance.store()), instance };
   },
   stop: ({ instance }, lifecycle) => instance.deactivate(lifecycle.remainingTimeoutMs()),
   // Concurrent calls share statements, so the more the better; the store bounds what waits.

@@ -6,8 +6,9 @@ import {
   type JobsProvider,
   type ProviderResult,
 } from "../capability/index.ts";
-import type { Access, JobsOperation } from "./access.ts";
+import { type Access, accessOf, type JobsOperation } from "./access.ts";
 import { type Call, openCall } from "./call.ts";
+import type { JobsConfig } from "./config.ts";
 import { claim } from "./operations/claim.ts";
 import { complete } from "./operations/complete.ts";
 import { enqueue } from "./operations/enqueue.ts";
@@ -16,9 +17,24 @@ import { inspect } from "./operations/inspect.ts";
 import { type OperationDeps, refuse } from "./operations/operation.ts";
 import { renew } from "./operations/renew.ts";
 import { type WaitDeps, wait } from "./operations/wait.ts";
+import type { JobStore } from "./store/job-store.ts";
+import type { SignalSource } from "./store/wake/signal-source.ts";
+
+/** Both endpoints of an Instance. `store` throws before `prepare` and after `deactivate`. */
+export function endpointsOf(
+  config: JobsConfig,
+  store: () => JobStore & SignalSource,
+): { readonly jobs: CapabilityProviderBinding; readonly signals: CapabilityProviderBinding } {
+  const access = accessOf(config);
+  const queues = new Set(config.queues);
+  return {
+    jobs: jobsEndpoint(access, { queues, store }),
+    signals: signalsEndpoint(access, { queues, signals: store }),
+  };
+}
 
 /** The `lenso.jobs-signals@1` endpoint, for workers. */
-export function signalsEndpoint(access: Access, deps: WaitDeps): CapabilityProviderBinding {
+function signalsEndpoint(access: Access, deps: WaitDeps): CapabilityProviderBinding {
   return bindSignalsProvider({ wait: guardWith(access, deps)("wait", wait) });
 }
 

@@ -4,10 +4,9 @@ import {
   secretsCapability,
   signalsCapability,
 } from "../capability/index.ts";
-import { accessOf } from "./access.ts";
 import configurationSchema from "./config.schema.json" with { type: "json" };
 import { parseJobsConfig } from "./config.ts";
-import { jobsEndpoint, signalsEndpoint } from "./endpoint.ts";
+import { endpointsOf } from "./endpoint.ts";
 import { type EngineOptions, JobsInstance } from "./jobs-instance.ts";
 import { packageVersion } from "./package-version.ts";
 import { databaseClock } from "./store/sql-context.ts";
@@ -54,13 +53,9 @@ export function createJobsPlugin(
       const config = parseJobsConfig(configuration);
       const instance = new JobsInstance(instanceKey, config, engine);
       onInstance?.(instanceKey, instance);
-      const access = accessOf(config);
-      const queues = new Set(config.queues);
+      const { jobs, signals } = endpointsOf(config, () => instance.store());
       return {
-        endpoints: [
-          jobsEndpoint(access, { queues, store: () => instance.store() }),
-          signalsEndpoint(access, { queues, signals: () => instance.store() }),
-        ],
+        endpoints: [jobs, signals],
         prepare: (context) => instance.prepare(context.handle("secrets"), context.signal),
         activate: () => instance.activate(),
         deactivate: (context) => instance.deactivate(Math.max(0, context.deadline - performance.now())),
