@@ -3,7 +3,7 @@ import { formatLeaseToken } from "../lease-token.ts";
 import type { Background } from "./background.ts";
 import type { Database } from "./database.ts";
 import type { LeasedJob } from "./job-store.ts";
-import { beginning } from "./low-water.ts";
+import { beginning, type Place } from "./low-water.ts";
 import { nameHash } from "./name-hash.ts";
 import type { Pending } from "./pending.ts";
 import { type ClaimedRow, type ClaimReadyJobs, claimReadyJobs } from "./queries/claim-ready-jobs.ts";
@@ -96,28 +96,29 @@ class ClaimRound {
     return this.#waiting.length;
   }
 
-  /** Claims what is missing, in statements of bounded size; answers the last run time that it got. */
-  async take(from: string): Promise<string | undefined> {
-    let last: string | undefined;
+  /** Claims what is missing, in statements of bounded size; answers the last place that it got to. */
+  async take(from: Place): Promise<Place | undefined> {
+    let last: Place | undefined;
     for (let more = true; more && this.missing > 0; ) {
       const tokens = newTokens(this.#waiting.length);
       const tokenHashes = Buffer.concat(tokens.map((token) => token.hash));
       const claimed = await this.#claim(this.#db, { ...this.#claims, from: last ?? from, tokenHashes });
       let next = 0;
-      for (const row of claimed.rows) next = this.#handOut(row, tokens[row.place - 1] as Token, next);
-      last = claimed.rows.at(-1)?.nextRun ?? last;
+      for (const row of claimed.rows)
+        next = this.#handOut(row, tokens[row.place - 1] as Token, claimed.expiresAt, next);
+      last = claimed.last ?? last;
       more = claimed.more;
     }
     return last;
   }
 
   /** Gives a job to the first caller from `next` on that is still there; answers where to go on. */
-  #handOut(row: ClaimedRow, token: Token, next: number): number {
-    const job = leasedJob(row, token.text);
+  #handOut(row: ClaimedRow, token: Token, expiresAt: string, next: number): number {
+    const job = leasedJob(row, token.text, expiresAt);
     for (let place = next; place < this.#waiting.length; place += 1) {
       if (this.#waiting[place]?.answer(job)) return place + 1;
     }
-    this.undelivered.push({ row: row.row, tokenHash: token.hash.toString("hex"), nextRun: row.nextRun });
+    this.undelivered.push({ row: row.row, tokenHash: token.hash.toString("hex") });
     return this.#waiting.length;
   }
 }
@@ -135,7 +136,7 @@ function newTokens(count: number): Token[] {
   });
 }
 
-function leasedJob(row: ClaimedRow, token: string): LeasedJob {
-  const { kind, payload, attempt, maxAttempts, expiresAt } = row;
+function leasedJob(row: ClaimedRow, token: string, expiresAt: string): LeasedJob {
+  const { kind, payload, attempt, maxAttempts } = row;
   return { id: { row: row.row, nonce: row.nonce }, kind, payload, attempt, maxAttempts, token, expiresAt };
 }

@@ -13,7 +13,7 @@ const intervalMs = 1000;
 export class Reaper {
   readonly #reap: ReapExpiredLeases;
   readonly #queueHash: string;
-  #from = beginning;
+  #from = beginning.nextRun;
   #dueAt = 0;
   #fullLookAt = 0;
 
@@ -31,7 +31,7 @@ export class Reaper {
   async run(db: Database, lane: Lane, limits: ReapLimits): Promise<Reaped> {
     const startedAt = performance.now();
     const full = startedAt >= this.#fullLookAt;
-    const reaped = await this.#reap(db, lane, this.#queueHash, full ? beginning : this.#from, limits);
+    const reaped = await this.#reap(db, lane, this.#queueHash, full ? beginning.nextRun : this.#from, limits);
     if (reaped.retired === limits.retired || reaped.requeued === limits.requeued) {
       this.#dueAt = this.#fullLookAt = 0;
     } else {

@@ -8,8 +8,6 @@ import type { SqlContext } from "./sql-context.ts";
 export interface UndeliveredLease {
   readonly row: string;
   readonly tokenHash: string;
-  /** As PostgreSQL prints it. */
-  readonly nextRun: string;
 }
 
 export type TakeBack = (db: Database, leases: readonly UndeliveredLease[], ready: LowWater) => Promise<void>;
@@ -26,8 +24,8 @@ export function takeBack(sql: SqlContext): TakeBack {
     let left = leases;
     for (let tried = 0; left.length > 0 && tried < maxTries; tried += 1) {
       if (tried > 0) await pause(30 * 2 ** tried);
-      const done = await undo(db, left).catch(() => new Set<string>());
-      for (const { row, nextRun } of left) if (done.has(row)) ready.lower(nextRun);
+      const done = await undo(db, left).catch(() => new Map<string, string>());
+      for (const nextRun of done.values()) ready.lower(nextRun);
       left = left.filter(({ row }) => !done.has(row));
     }
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { SQL } from "bun";
+import { beginning, type Place } from "../../plugin/store/low-water.ts";
 import { nameHash } from "../../plugin/store/name-hash.ts";
 import { claimReadyJobs } from "../../plugin/store/queries/claim-ready-jobs.ts";
 import { completeFreeLeases, completeLockedLease } from "../../plugin/store/queries/complete-leases.ts";
@@ -51,7 +52,7 @@ const newJobs = Array.from({ length: 20 }, (_, index) => ({
   requestedAt: "2020-01-01T00:00:00Z",
   maxAttempts: 3,
 }));
-const claim = (wanted: number, from = "-infinity", queue = "mail") =>
+const claim = (wanted: number, from: Place = beginning, queue = "mail") =>
   statementOf((db) =>
     claimReadyJobs(sql)(db, {
       queue,
@@ -65,7 +66,7 @@ const claim = (wanted: number, from = "-infinity", queue = "mail") =>
 /** Every statement that runs for a call or in maintenance. */
 const hot: Record<string, () => Promise<Statement>> = {
   claim: () => claim(5),
-  "claim from the low-water mark": () => claim(5, "2021-01-01 00:00:00+00"),
+  "claim from the low-water mark": () => claim(5, { nextRun: "2021-01-01 00:00:00+00", row: "1" }),
   enqueue: () => statementOf((db) => insertJobs(sql, "channel")(db, "hot", newJobs)),
   "look-up of keys": () => statementOf((db) => findJobsByKey(sql)(db, newJobs)),
   complete: () => statementOf((db) => completeFreeLeases(sql)(db, proofs)),
@@ -108,6 +109,12 @@ const conditions: Record<string, (db: SQL) => Promise<void>> = {
     await db`analyze jobs.jobs, jobs.ready, jobs.lease, jobs.outcome`;
     await fill(db);
   },
+  "full tables that held only dead rows when they were analysed": async (db) => {
+    await fill(db);
+    for (const table of ["ready", "lease", "outcome"]) await db.unsafe(`delete from jobs.${table}`);
+    await db`analyze jobs.jobs, jobs.ready, jobs.lease, jobs.outcome`;
+    await fill(db, "again");
+  },
   "full tables with fresh statistics": async (db) => {
     await fill(db);
     await db`analyze jobs.jobs, jobs.ready, jobs.lease, jobs.outcome`;
@@ -119,11 +126,12 @@ const conditions: Record<string, (db: SQL) => Promise<void>> = {
   },
 };
 
-async function fill(db: SQL): Promise<void> {
+async function fill(db: SQL, prefix = "first"): Promise<void> {
   const nextRun = "timestamptz '2021-01-01' + n * interval '1 second'";
-  await givenBacklog(db, { queue: "mail", jobs: 50_000, nextRun });
-  await givenBacklog(db, { queue: "mail", jobs: 20_000, nextRun, place: "lease" });
-  await givenBacklog(db, { queue: "mail", jobs: 20_000, nextRun, place: "outcome" });
+  const common = { queue: "mail", nextRun, prefix };
+  await givenBacklog(db, { ...common, jobs: 50_000 });
+  await givenBacklog(db, { ...common, jobs: 20_000, place: "lease" });
+  await givenBacklog(db, { ...common, jobs: 20_000, place: "outcome" });
 }
 
 async function quietDatabase(): Promise<{ url: string; admin: SQL; engine: SQL }> {
@@ -162,6 +170,22 @@ describe.each(Object.keys(conditions))("on %s", (condition) => {
     expect(rowsScanned(plan, "ready")).toBeLessThanOrEqual(4 * claimed);
     expect(rowsScanned(plan, "jobs")).toBeLessThanOrEqual(2 * claimed);
   });
+});
+
+test("jobs of one run time are claimed from where the last claim ended, past dead entries of the same run time", async () => {
+  const { admin, engine } = await quietDatabase();
+  await givenBacklog(admin, { queue: "mail", jobs: 20_000, nextRun: "timestamptz '2021-01-01'" });
+  const old = await admin.reserve();
+  await old`begin isolation level repeatable read`;
+  await old`select count(*) from jobs.ready`;
+  const [{ last }] = await admin`
+    with gone as (delete from jobs.ready where id in (select id from jobs.ready order by id limit 19000) returning id)
+    select max(id)::text as last from gone`;
+  const from = { nextRun: "2021-01-01 00:00:00+00", row: last as string };
+  expect(buffersOf(await explain(engine, await claim(5, from)))).toBeLessThan(200);
+  await old`rollback`;
+  await old.release();
+  await Promise.all([admin.close(), engine.close()]);
 });
 
 test("a reaper whose plan was made on empty tables touches no more expired leases than it takes back", async () => {
@@ -217,7 +241,7 @@ test("while an old transaction keeps dead entries alive, claims go on from the l
     `delete from jobs.ready where next_run <= timestamptz '2021-01-01' + ${dead} * interval '1 second'`,
   );
 
-  const mark = "2021-01-01 00:50:00+00";
+  const mark = { nextRun: "2021-01-01 00:50:00+00", row: "0" };
   const walked = buffersOf(await explain(engine, await claim(1)));
   const hinted = buffersOf(await explain(engine, await claim(1, mark)));
   expect(hinted).toBeLessThan(walked / 5);

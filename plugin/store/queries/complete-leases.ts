@@ -1,7 +1,7 @@
 import type { Database } from "../database.ts";
 import type { LeaseProof } from "../job-store.ts";
 import type { SqlContext } from "../sql-context.ts";
-import { leaseArguments, leaseProofs, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
+import { freeLease, leaseArguments, leaseProofs, lockedLease, oneLeaseArguments } from "./lease-arguments.ts";
 
 /** Row ids of the jobs that it settled. */
 export type CompleteLeases = (db: Database, leases: readonly LeaseProof[]) => Promise<ReadonlySet<string>>;
@@ -16,9 +16,7 @@ export function completeFreeLeases(sql: SqlContext): CompleteLeases {
   const text = `
     with hit as (
       delete from ${sql.table("lease")} where ctid = any (array(
-        select l.ctid from ${leaseProofs} join ${sql.table("lease")} l on ${provenBy("c")}
-        where l.expires_at > ${sql.clock}
-        for update of l skip locked))
+        select f.tid from ${leaseProofs}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
       and expires_at > ${sql.clock}
       returning id, next_run, owner, attempt, token, last_code
     )${filled(sql)}`;
@@ -30,7 +28,7 @@ export function completeLockedLease(sql: SqlContext): (db: Database, lease: Leas
   const { k, valid } = lockedLease(sql);
   const text = `
     with ${k}, hit as (
-      delete from ${sql.table("lease")} l using k where ${valid}
+      delete from ${sql.table("lease")} l where ${valid}
       returning l.id, l.next_run, l.owner, l.attempt, l.token, l.last_code
     )${filled(sql)}`;
   return async (db, lease) => (await db.query("lock", text, oneLeaseArguments(lease))).length === 1;

@@ -3,7 +3,7 @@ import type { Database } from "../database.ts";
 import type { Row } from "../drivers/driver.ts";
 import type { Failure, LeaseProof } from "../job-store.ts";
 import type { SqlContext } from "../sql-context.ts";
-import { leaseArguments, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
+import { freeLease, leaseArguments, lockedLease, oneLeaseArguments } from "./lease-arguments.ts";
 
 export interface FailedAttempt {
   readonly lease: LeaseProof;
@@ -27,12 +27,9 @@ export type FailFreeLeases = (
 export function failFreeLeases(sql: SqlContext): FailFreeLeases {
   const text = `
     with c as materialized (
-      select l.ctid as tid, f.code, f.retryable
+      select f.tid, c.code, c.retryable
       from unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::text[],
-        $6::text::boolean[]) as f (id, token, owner, nonce, code, retryable)
-      join ${sql.table("lease")} l on ${provenBy("f")}
-      where l.expires_at > ${sql.clock}
-      for update of l skip locked
+        $6::text::boolean[]) as c (id, token, owner, nonce, code, retryable), ${freeLease(sql, `l.expires_at > ${sql.clock}`)}
     ), hit as (
       delete from ${sql.table("lease")} l using c where l.ctid = c.tid and l.expires_at > ${sql.clock}
       returning l.*, c.code, c.retryable
@@ -55,7 +52,7 @@ export function failLockedLease(
   const { k, valid } = lockedLease(sql);
   const text = `
     with ${k}, hit as (
-      delete from ${sql.table("lease")} l using k where ${valid}
+      delete from ${sql.table("lease")} l where ${valid}
       returning l.*, $5::text as code, $6::text::boolean as retryable
     )${settled(sql, 7)}`;
   return async (db, { lease, failure }, backoff) => {

@@ -19,8 +19,8 @@ export interface KeyHolder {
 export function findJobsByKey(sql: SqlContext): FindJobsByKey {
   const text = `
     select c.place::int as place, j.id::text as row, encode(j.nonce, 'hex') as nonce, encode(j.intent, 'hex') as intent
-    from unnest($1::text::bigint[], $2::text::text[]) with ordinality as c (producer, key, place)
-    join ${sql.table("jobs")} j on j.producer = c.producer and j.idempotency_key = c.key collate "C"`;
+    from unnest($1::text::bigint[], $2::text::text[]) with ordinality as c (producer, key, place), lateral (
+      select * from ${sql.table("jobs")} j where j.producer = c.producer and j.idempotency_key = c.key collate "C" offset 0) j`;
   return async (db, keys) => {
     const found: (KeyHolder | undefined)[] = keys.map(() => undefined);
     const rows = await db.query("hot", text, [

@@ -22,16 +22,39 @@ export function inspectJobs(schema: string): InspectJobs {
     .withSchema(schema)
     .selectFrom("jobs as j")
     .leftJoin("name as n", "n.hash", "j.queue")
-    .leftJoin("ready as f", (join) =>
-      join
-        .onRef("f.queue", "=", "j.queue")
-        .on("f.next_run", "=", sql<string>`greatest(j.requested_at, j.created_at)`)
-        .onRef("f.id", "=", "j.id")
-        .on("f.generation", "=", sql.lit("0")),
+    .leftJoinLateral(
+      (from) =>
+        from
+          .selectFrom("ready as r")
+          .selectAll("r")
+          .whereRef("r.queue", "=", "j.queue")
+          .where("r.next_run", "=", sql<string>`greatest(j.requested_at, j.created_at)`)
+          .whereRef("r.id", "=", "j.id")
+          .where("r.generation", "=", sql.lit("0"))
+          .offset(none)
+          .as("f"),
+      onTrue,
     )
-    .leftJoin("ready as b", (join) => join.onRef("b.id", "=", "j.id").on("b.generation", ">", sql.lit("0")))
-    .leftJoin("lease as l", "l.id", "j.id")
-    .leftJoin("outcome as o", "o.id", "j.id")
+    .leftJoinLateral(
+      (from) =>
+        from
+          .selectFrom("ready as r")
+          .selectAll("r")
+          .whereRef("r.id", "=", "j.id")
+          .where("r.generation", ">", sql.lit("0"))
+          .offset(none)
+          .as("b"),
+      onTrue,
+    )
+    .leftJoinLateral(
+      (from) => from.selectFrom("lease").selectAll().whereRef("lease.id", "=", "j.id").offset(none).as("l"),
+      onTrue,
+    )
+    .leftJoinLateral(
+      (from) =>
+        from.selectFrom("outcome").selectAll().whereRef("outcome.id", "=", "j.id").offset(none).as("o"),
+      onTrue,
+    )
     .where("j.id", "=", sql<string>`any (${sql.val("ids")}::text::bigint[])`)
     .select([
       sql<string>`j.id::text`.as("row"),
@@ -62,6 +85,10 @@ export function inspectJobs(schema: string): InspectJobs {
     });
   };
 }
+
+/** `offset 0` keeps each look-up one by id: as plain joins they may walk a whole index on stale statistics. */
+const none = sql.lit(0);
+const onTrue = <Join extends { onTrue(): Join }>(join: Join): Join => join.onTrue();
 
 interface InspectedRow {
   readonly row: string;

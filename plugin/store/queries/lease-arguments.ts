@@ -18,23 +18,34 @@ export function leaseArguments(leases: readonly LeaseProof[]): SqlValue[] {
 export const leaseProofs: string = `unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[])
         with ordinality as c (id, token, owner, nonce, place)`;
 
-/** A lease `l` that a proof `c` (or `k` of one job, see below) names. */
-export const provenBy = (proof: string): string =>
-  `l.id = ${proof}.id and l.token = ${proof}.token and l.owner = ${proof}.owner and l.nonce = ${proof}.nonce`;
+/** A lease `l` that a proof `c` names. */
+export const provenBy = "l.id = c.id and l.token = c.token and l.owner = c.owner and l.nonce = c.nonce";
+
+/**
+ * The leases that proofs `c` name, that fit the condition and that nobody else is touching: one look by primary key for each proof,
+ * locked as `f.tid`. The write that follows repeats the condition. The sub-select locks, so PostgreSQL cannot turn it into a join: on statistics of an empty table a join
+ * would walk all leases for each proof.
+ */
+export function freeLease(sql: SqlContext, condition: string): string {
+  return `lateral (
+        select l.ctid as tid from ${sql.table("lease")} l where ${provenBy} and ${condition}
+        for update skip locked) f`;
+}
 
 /**
  * The lease of one proof, locked, waiting for whoever holds it, as `k`; and the condition under which it is still valid, to be
  * checked after the wait. PostgreSQL re-checks a WHERE after a wait only when the row changed, so a blocker that rolled back or
- * only locked would let an expired lease through: lock first, compare after. The clock stands bare in the comparison; as a
- * sub-select it would be read before the wait.
+ * only locked would let an expired lease through: lock first, compare after. The clock stands bare in the comparison with `k`; as a
+ * sub-select of its own it would be read before the wait. The row is written by its id, not by the address that was locked: a renewal
+ * that committed meanwhile has moved it.
  */
 export function lockedLease(sql: SqlContext): { readonly k: string; readonly valid: string } {
   return {
     k: `k as materialized (
       select id, token, owner, nonce, expires_at from ${sql.table("lease")} where id = $1::text::bigint for update
     )`,
-    valid: `l.id = k.id and k.token = $2::text::bytea and k.owner = $3::text::bigint and k.nonce = $4::text::bytea
-        and k.expires_at > ${sql.clock}`,
+    valid: `l.id = (select id from k where k.token = $2::text::bytea and k.owner = $3::text::bigint and k.nonce = $4::text::bytea
+        and k.expires_at > ${sql.clock})`,
   };
 }
 

@@ -25,18 +25,19 @@ export type LocateSettlements = (
  * is found. A token that is neither held nor spent here is void for ever: no later write brings it back.
  */
 export function locateSettlements(sql: SqlContext): LocateSettlements {
-  const settledBy = (row: string, owner: string, token: string) =>
-    `${row}.id = c.id and ${row}.${token} = c.token and ${row}.${owner} = c.owner`;
+  // Each look goes by id: `offset 0` keeps PostgreSQL from making one join of them, which may walk a whole index on stale statistics.
+  const settledBy = (table: "outcome" | "ready", owner: string, token: string) =>
+    `(select * from ${sql.table(table)} s where s.id = c.id and s.${token} = c.token and s.${owner} = c.owner`;
   const text = `
     select c.place::int as place, l.id is not null as held, coalesce(o.operation::text, 'f') as operation,
       case when o.id is null then true else o.retryable end as retryable,
       coalesce(o.code, r.last_code) as code, r.next_run::text as next_run
     from ${leaseProofs}
-    left join ${sql.table("lease")} l on ${provenBy("c")}
-    left join ${sql.table("outcome")} o on ${settledBy("o", "owner", "token")}
-    left join ${sql.table("ready")} r on r.generation > 0 and ${settledBy("r", "settled_owner", "settled_token")}
-    join ${sql.table("jobs")} j on j.id = c.id and j.nonce = c.nonce
-    where l.id is not null or o.id is not null or r.id is not null`;
+    left join lateral (select l.id from ${sql.table("lease")} l where ${provenBy} offset 0) l on true
+    left join lateral ${settledBy("outcome", "owner", "token")} offset 0) o on true
+    left join lateral ${settledBy("ready", "settled_owner", "settled_token")} and s.generation > 0 offset 0) r on true
+    where exists (select from ${sql.table("jobs")} j where j.id = c.id and j.nonce = c.nonce offset 0)
+      and (l.id is not null or o.id is not null or r.id is not null)`;
   return async (db, leases) => {
     const found: Whereabouts[] = leases.map(() => ({ kind: "unknown" }));
     for (const row of await db.query("side", text, leaseArguments(leases))) {

@@ -1,5 +1,6 @@
 import { numberArray, textArray } from "../array-literal.ts";
 import type { Database } from "../database.ts";
+import type { Place } from "../low-water.ts";
 import type { SqlContext } from "../sql-context.ts";
 
 /** What a look found in one queue. */
@@ -13,8 +14,8 @@ export interface QueueOutlook {
 
 export interface QueueToLookAt {
   readonly queueHash: string;
-  /** Lowest run time to look at; a hint only. */
-  readonly from: string;
+  /** Where to start to look; a hint only. */
+  readonly from: Place;
 }
 
 export type LookForWork = (
@@ -31,16 +32,17 @@ export function lookForWork(sql: SqlContext): LookForWork {
     with t as materialized (select ${sql.clock} as now)
     select c.queue::text as queue, least(r.next_run, l.expires_at) <= t.now as due,
       ceil(extract(epoch from least(r.next_run, l.expires_at) - t.now) * 1000)::text as due_in_ms
-    from t, unnest($1::text::bigint[], $2::text::timestamptz[]) as c (queue, look_from)
+    from t, unnest($1::text::bigint[], $2::text::timestamptz[], $3::text::bigint[]) as c (queue, from_run, from_id)
     left join lateral (
-      select next_run from ${sql.table("ready")} where queue = c.queue and next_run >= c.look_from
+      select next_run from ${sql.table("ready")} where queue = c.queue and (next_run, id) >= (c.from_run, c.from_id)
       order by queue, next_run, id limit 1) r on true
     left join lateral (select least(${firstExpiry("attempt < max_attempts")}, ${firstExpiry("attempt >= max_attempts")}) as expires_at) l
       on true`;
   return async (db, queues) => {
     const rows = await db.query("side", text, [
       numberArray(queues.map((queue) => queue.queueHash)),
-      textArray(queues.map((queue) => queue.from)),
+      textArray(queues.map((queue) => queue.from.nextRun)),
+      numberArray(queues.map((queue) => queue.from.row)),
     ]);
     return rows.map((row) => ({
       queueHash: row.queue as string,

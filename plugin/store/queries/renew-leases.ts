@@ -3,7 +3,7 @@ import type { Row } from "../drivers/driver.ts";
 import type { LeaseProof } from "../job-store.ts";
 import type { SqlContext } from "../sql-context.ts";
 import { rfc3339 } from "../timestamp-text.ts";
-import { leaseArguments, leaseProofs, lockedLease, oneLeaseArguments, provenBy } from "./lease-arguments.ts";
+import { freeLease, leaseArguments, leaseProofs, lockedLease, oneLeaseArguments } from "./lease-arguments.ts";
 
 /** New expiry by row id, of the leases that it prolonged. */
 export type RenewFreeLeases = (
@@ -17,9 +17,7 @@ export function renewFreeLeases(sql: SqlContext): RenewFreeLeases {
   const text = `
     update ${sql.table("lease")} set ${prolonged(sql)}
     where ctid = any (array(
-      select l.ctid from ${leaseProofs} join ${sql.table("lease")} l on ${provenBy("c")}
-      where l.expires_at > ${sql.clock}
-      for update of l skip locked))
+      select f.tid from ${leaseProofs}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
     and expires_at > ${sql.clock}
     returning id::text as row, expires_at::text as expires_at`;
   return async (db, leases, leaseSeconds) => {
@@ -35,7 +33,7 @@ export function renewLockedLease(
   const { k, valid } = lockedLease(sql);
   const text = `
     with ${k}
-    update ${sql.table("lease")} l set ${prolonged(sql)} from k where ${valid}
+    update ${sql.table("lease")} l set ${prolonged(sql)} where ${valid}
     returning l.expires_at::text as expires_at`;
   return async (db, lease, leaseSeconds) => {
     const [row] = await db.query("lock", text, [...oneLeaseArguments(lease), String(leaseSeconds)]);

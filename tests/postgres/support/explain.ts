@@ -37,6 +37,7 @@ export interface PlanNode {
   readonly "Parent Relationship"?: string;
   readonly "Relation Name"?: string;
   readonly "Index Name"?: string;
+  readonly "Index Cond"?: string;
   readonly "Actual Rows"?: number;
   readonly "Actual Loops"?: number;
   readonly "Rows Removed by Filter"?: number;
@@ -109,6 +110,8 @@ export function planProblems(plan: PlanNode): string[] {
     const type = node["Node Type"];
     // Some few rows of jobs by their ids are as good by bitmap.
     if (type.startsWith("Bitmap") && nodesOf(node).at(-1)?.["Index Name"] === "jobs_pkey") continue;
+    if (type.startsWith("Index") && node["Index Cond"] === undefined)
+      problems.push(`${type} over all of ${node["Relation Name"] ?? "?"}`);
     if (type.endsWith("Scan") && !allowed.has(type))
       problems.push(`${type} on ${node["Relation Name"] ?? "?"}`);
     if (type === "Sort" || type === "Incremental Sort") {
