@@ -4,14 +4,20 @@ import { formatLeaseToken, hashLeaseToken } from "./lease-token.ts";
 
 const nonce = "00112233445566778899";
 
-test.each(["1", "2147483648", "9007199254740993", "9223372036854775807"])(
-  "row %s comes back from its id",
-  (row) => {
-    const text = formatJobId({ row, nonce });
-    expect(text).toMatch(/^job_[A-Za-z0-9_-]{24}$/);
-    expect(parseJobId(text)).toEqual({ row, nonce });
-  },
-);
+test.each([
+  "1",
+  "2147483648",
+  "4294967295",
+  "4294967296",
+  "9007199254740991",
+  "9007199254740992",
+  "9007199254740993",
+  "9223372036854775807",
+])("row %s comes back from its id", (row) => {
+  const text = formatJobId({ row, nonce });
+  expect(text).toMatch(/^job_[A-Za-z0-9_-]{24}$/);
+  expect(parseJobId(text)).toEqual({ row, nonce });
+});
 
 test.each([
   "",

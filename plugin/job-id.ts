@@ -11,7 +11,11 @@ const prefix = "job_";
 /** `job_` and 24 base64url characters: 8 bytes of the row's id, then the 10 random bytes. */
 export function formatJobId(id: JobId): string {
   const bytes = Buffer.allocUnsafe(18);
-  bytes.writeBigInt64BE(BigInt(id.row), 0);
+  const row = Number(id.row);
+  if (Number.isSafeInteger(row)) {
+    bytes.writeUInt32BE(Math.floor(row / 2 ** 32), 0);
+    bytes.writeUInt32BE(row % 2 ** 32, 4);
+  } else bytes.writeBigInt64BE(BigInt(id.row), 0);
   bytes.write(id.nonce, 8, "hex");
   return prefix + bytes.toString("base64url");
 }
@@ -20,6 +24,8 @@ export function formatJobId(id: JobId): string {
 export function parseJobId(text: string): JobId | undefined {
   if (!/^job_[A-Za-z0-9_-]{24}$/.test(text)) return undefined;
   const bytes = Buffer.from(text.slice(prefix.length), "base64url");
-  const row = bytes.readBigInt64BE(0);
-  return row < 0n ? undefined : { row: row.toString(), nonce: bytes.toString("hex", 8) };
+  const high = bytes.readUInt32BE(0);
+  if (high >= 2 ** 31) return undefined;
+  const row = high < 2 ** 21 ? high * 2 ** 32 + bytes.readUInt32BE(4) : bytes.readBigInt64BE(0);
+  return { row: row.toString(), nonce: bytes.toString("hex", 8) };
 }

@@ -85,13 +85,13 @@ test("a statement that fails fails its own calls and no others", async () => {
   expect(await second).toBe("answer 2");
 });
 
-test("no statement carries more than 1000 calls or 8 MiB", async () => {
+test("no statement carries more than 256 calls or 8 MiB", async () => {
   const { calls, batches } = gated({ inFlight: 5 });
-  const many = Array.from({ length: 1001 }, (_, input) => calls.submit(input, 1, anybody));
+  const many = Array.from({ length: 257 }, (_, input) => calls.submit(input, 1, anybody));
   await settled();
   const large = [1, 2, 3].map((input) => calls.submit(input, 4 * 1024 * 1024, anybody));
   await settled();
-  expect(batches.map((batch) => batch.inputs.length)).toEqual([1000, 1, 2, 1]);
+  expect(batches.map((batch) => batch.inputs.length)).toEqual([256, 1, 2, 1]);
   for (const batch of batches) batch.end();
   await Promise.all([...many, ...large]);
 });

@@ -16,7 +16,11 @@ export interface CoalescerOptions<In, Out> {
   run(batch: readonly Pending<In, Out>[]): Promise<void>;
 }
 
-const maxBatchCalls = 1000;
+/**
+ * So many that a commit costs little a call, and so few that a thousand callers are several batches: while the database works on one,
+ * this process hands out the answers of another.
+ */
+const maxBatchCalls = 256;
 const maxBatchBytes = 8 * 1024 * 1024;
 /** Calls and bytes that may wait before callers are told `resource_exhausted`. */
 export const maxWaitingCalls = 100_000;

@@ -13,7 +13,7 @@ export function completeSteps(sql: SqlContext): LeaseSteps<LeaseProof, boolean> 
   return {
     proof: (lease) => lease,
     sameness: leaseKey,
-    free: async (db, leases) => new Map([...(await free(db, leases))].map((row) => [row, true])),
+    free,
     locked: async (db, lease) => ((await locked(db, lease)) ? true : undefined),
     replay: (_, where) => (where.kind === "settled" && where.operation === "c" ? true : undefined),
     refused: false,
@@ -35,7 +35,9 @@ export function failSteps(
     sameness: ({ lease, failure }) => `${leaseKey(lease)} ${failure.code} ${failure.retryable}`,
     async free(db, attempts) {
       const rows = await free(db, attempts, backoff);
-      return new Map([...rows].map(([row, nextRun]) => [row, failVerdict(nextRun)]));
+      const verdicts = new Map<string, Refusable<FailVerdict>>();
+      for (const [row, nextRun] of rows) verdicts.set(row, failVerdict(nextRun));
+      return verdicts;
     },
     async locked(db, attempt) {
       const nextRun = await locked(db, attempt, backoff);

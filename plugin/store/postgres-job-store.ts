@@ -114,11 +114,11 @@ export class PostgresJobStore implements JobStore, SignalSource {
     this.#fails = settle("fail", failSteps(sql, backoff));
   }
 
-  async enqueue(job: NewJob, call: Call): Promise<EnqueueVerdict> {
+  enqueue(job: NewJob, call: Call): Promise<EnqueueVerdict> {
     return this.#enqueues.submit(job, 256 + job.payload.length, call);
   }
 
-  async claim(
+  claim(
     request: { readonly queue: string; readonly owner: string },
     call: Call,
   ): Promise<LeasedJob | undefined> {
@@ -130,7 +130,7 @@ export class PostgresJobStore implements JobStore, SignalSource {
     return verdict === "refused" ? undefined : verdict.expiresAt;
   }
 
-  async complete(lease: LeaseProof, call: Call): Promise<boolean> {
+  complete(lease: LeaseProof, call: Call): Promise<boolean> {
     return this.#completes.submit(lease, 128, call);
   }
 
@@ -141,7 +141,7 @@ export class PostgresJobStore implements JobStore, SignalSource {
     return verdict;
   }
 
-  async inspect(id: JobId, call: Call): Promise<JobEvidence | undefined> {
+  inspect(id: JobId, call: Call): Promise<JobEvidence | undefined> {
     return this.#inspects.submit(id, 64, call);
   }
 

@@ -45,7 +45,6 @@ export function settleBatch<In, Verdict>(
 /** Identical calls under one lease share a verdict. */
 interface JobGroup<In, Verdict> {
   readonly row: string;
-  readonly sameness: string;
   readonly input: In;
   readonly calls: Pending<In, Verdict>[];
 }
@@ -60,10 +59,9 @@ function groupByJob<In, Verdict>(
   for (const call of batch) {
     const { input } = call;
     const { row } = steps.proof(input).id;
-    const sameness = steps.sameness(input);
     const group = groups.get(row);
-    if (group === undefined) groups.set(row, { row, sameness, input, calls: [call] });
-    else if (group.sameness === sameness) group.calls.push(call);
+    if (group === undefined) groups.set(row, { row, input, calls: [call] });
+    else if (steps.sameness(group.input) === steps.sameness(input)) group.calls.push(call);
     else later.push(call);
   }
   return { groups: [...groups.values()], later };
@@ -96,7 +94,7 @@ async function settleRound<In, Verdict>(
       answer(group.calls, steps.replay(group.input, where) ?? steps.refused);
       return;
     }
-    waits.join(group.row, group.sameness, group.calls, async (calls) => {
+    waits.join(group.row, steps.sameness(group.input), group.calls, async (calls) => {
       answer(calls, await settleLocked(db, group.input, steps, locate));
     });
   });

@@ -3,8 +3,11 @@ import type { LeaseProof } from "../job-store.ts";
 import type { SqlContext } from "../sql-context.ts";
 import { freeLease, leaseArguments, leaseProofs, lockedLease, oneLeaseArguments } from "./lease-arguments.ts";
 
-/** Row ids of the jobs that it settled. */
-export type CompleteLeases = (db: Database, leases: readonly LeaseProof[]) => Promise<ReadonlySet<string>>;
+/** True by row id of the jobs that it settled. */
+export type CompleteLeases = (
+  db: Database,
+  leases: readonly LeaseProof[],
+) => Promise<ReadonlyMap<string, true>>;
 
 const outcome = `
       insert into %outcome% (id, next_run, finished_at, owner, attempt, state, operation, token, code)
@@ -20,7 +23,12 @@ export function completeFreeLeases(sql: SqlContext): CompleteLeases {
       and expires_at > ${sql.clock}
       returning id, next_run, owner, attempt, token, last_code
     )${filled(sql)}`;
-  return async (db, leases) => rowIds(await db.query("hot", text, leaseArguments(leases)));
+  return async (db, leases) => {
+    const settled = new Map<string, true>();
+    for (const row of await db.query("hot", text, leaseArguments(leases)))
+      settled.set(row.row as string, true);
+    return settled;
+  };
 }
 
 /** running → succeeded for one lease, after any wait for its row. Alone in its statement, so that the wait stalls nobody else. */
@@ -36,8 +44,4 @@ export function completeLockedLease(sql: SqlContext): (db: Database, lease: Leas
 
 function filled(sql: SqlContext): string {
   return outcome.replace("%outcome%", sql.table("outcome")).replace("%clock%", sql.clock);
-}
-
-function rowIds(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlySet<string> {
-  return new Set(rows.map((row) => row.row as string));
 }
