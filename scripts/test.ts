@@ -5,8 +5,18 @@ import { checkSteps } from "./gate/check-steps.ts";
 import { runTests } from "./gate/run-tests.ts";
 import { serverChoices } from "./gate/servers.ts";
 
-/** These look at the repository, not at a database: once is enough. */
-const withoutDatabase = "tests/{boundaries,docs,gate,hygiene,package}.test.ts";
+/** These look at the repository or run whole programs, some on servers of their own: the version of the server adds nothing. */
+const onceIsEnough = [
+  "tests/{boundaries,docs,gate,hygiene,package}.test.ts",
+  "tests/faults/**",
+  "tests/task-faults/**",
+  "host-fixtures/**",
+  "examples/**",
+  "bench/**",
+  "capability/**",
+  "tasks/{worker,memory,conformance}/**",
+  "tasks/*.test.ts",
+];
 
 /** The machine is not going to lose power here; a server that is killed loses nothing by it. Tests of outages start their own. */
 const settings = { fsync: "off", full_page_writes: "off" };
@@ -22,7 +32,7 @@ for (const [index, { name, binaries }] of serverChoices().entries()) {
     const result = await runTests({
       name,
       env: { LENSO_TEST_DATABASE_URL: server.url },
-      leaveOut: index === 0 ? [] : [withoutDatabase, "host-fixtures/start-postgres.test.ts"],
+      leaveOut: index === 0 ? [] : onceIsEnough,
     });
     passed += result.passed;
     failed += result.failed + result.problems.length;
