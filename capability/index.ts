@@ -1,3 +1,4 @@
+export type { AppPlugin, SetupContext } from "./app-plugin.ts";
 export { bindJobsProvider, bindProvider, bindSecretsProvider, bindSignalsProvider } from "./binding.ts";
 export {
   createClient,

@@ -1,4 +1,4 @@
-/** What can be wrong with a composition or a look-up in it. A code never changes its meaning. */
+/** What can be wrong with a composition or an application, or with a look-up in it. A code never changes its meaning. */
 export type HostErrorCode =
   | "invalid_composition"
   | "duplicate_instance"
@@ -9,7 +9,15 @@ export type HostErrorCode =
   | "ambiguous_binding"
   | "capability_mismatch"
   | "version_mismatch"
-  | "dependency_cycle";
+  | "dependency_cycle"
+  | "invalid_plugin"
+  | "duplicate_plugin"
+  | "missing_plugin"
+  | "setup_ended"
+  | "app_stopped"
+  | "invalid_operation"
+  | "unknown_operation"
+  | "duplicate_operation";
 
 /** One thing that is wrong: its code, and a sentence with the place, what was expected and what arrived. */
 export interface HostProblem {
@@ -17,7 +25,7 @@ export interface HostProblem {
   readonly message: string;
 }
 
-/** A composition that cannot be started. Nothing was started. `code` is the first problem's; `problems` has them all. */
+/** A composition or an application that cannot be started, or is asked for what it lacks. `code` is the first problem's; `problems` has them all. */
 export class HostError extends Error {
   override readonly name = "HostError";
   readonly code: HostErrorCode;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import * as v from "valibot";
-import { type AppPlugin, createTaskPlugin, type SetupContext } from "./create-task-plugin.ts";
+import type { AppPlugin, SetupContext } from "../capability/index.ts";
+import { createTaskPlugin } from "./create-task-plugin.ts";
 import { defineTask } from "./define-task.ts";
 import type { TaskProvider } from "./provider.ts";
 import { MemoryProvider } from "./testing/memory-provider.ts";

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { AppPlugin, SetupContext } from "../capability/index.ts";
 import { checkOptions, milliseconds, withoutUndefined, workerFields } from "./check-options.ts";
 import { createTaskQueue } from "./create-task-queue.ts";
 import type { Task } from "./define-task.ts";
@@ -6,21 +7,6 @@ import type { TaskLogger } from "./logger.ts";
 import type { TaskProvider } from "./provider.ts";
 import type { TaskQueue, WorkerOptions } from "./task-queue.ts";
 import { afterFailure } from "./task-queue-error.ts";
-
-/** A plugin of an application, as a Lenso lifecycle runs it. */
-export interface AppPlugin<Value = unknown> {
-  readonly id: string;
-  readonly requires: readonly AppPlugin[];
-  setup(context: SetupContext): Value | Promise<Value>;
-}
-
-/** What a plugin gets while it is set up. */
-export interface SetupContext {
-  /** The value of a plugin that this one requires. */
-  get<Value>(plugin: AppPlugin<Value>): Value;
-  /** Runs when the application stops, or when its start is rolled back; the last one registered first. */
-  onCleanup(finaliser: () => void | Promise<void>): void;
-}
 
 export interface TaskPluginOptions<Tasks extends readonly Task[]> {
   /** Tells instances of one process apart. Durable work is told apart by the provider's queue name. */

@@ -1,11 +1,5 @@
-export type { JsonValue } from "../capability/index.ts";
-export {
-  type AppPlugin,
-  createTaskPlugin,
-  type SetupContext,
-  type TaskPluginOptions,
-  type TaskPluginWorker,
-} from "./create-task-plugin.ts";
+export type { AppPlugin, JsonValue, SetupContext } from "../capability/index.ts";
+export { createTaskPlugin, type TaskPluginOptions, type TaskPluginWorker } from "./create-task-plugin.ts";
 export { createTaskQueue } from "./create-task-queue.ts";
 export { defineTask, type Task, type TaskContext, type TaskDefinition } from "./define-task.ts";
 export { createJobsWorker, type JobsWorkerOptions } from "./jobs-worker/create-jobs-worker.ts";

@@ -32,9 +32,9 @@ const rules: readonly Rule[] = [
     because: "only plugin/store and plugin/operator import kysely",
   },
   {
-    from: /^(?!plugin\/operator\/)/,
+    from: /^(?!plugin\/operator\/|host-fixtures\/app-command\/)/,
     never: /^npm:commander$/,
-    because: "only the operator has a command line",
+    because: "only the operator and host-fixtures/app-command have a command line",
   },
   {
     from: /^(?!plugin\/store\/drivers\/|bench\/|tests\/|tasks\/postgres\/)/,
@@ -42,9 +42,29 @@ const rules: readonly Rule[] = [
     because: "only a driver imports pg",
   },
   {
-    from: /^host-fixtures\//,
-    only: /^(host-fixtures\/|plugin\/|capability\/|node:|bun$|npm:(valibot|@standard-schema\/spec)$)/,
+    from: /^host-fixtures\/(?!app-command\/)/,
+    only: /^(host-fixtures\/|plugin\/|capability\/|node:|bun$|npm:(valibot|@valibot\/to-json-schema|@standard-schema\/spec)$)/,
     because: "the fixtures import the plugin and the contracts",
+  },
+  {
+    from: /^host-fixtures\/app-command\//,
+    only: /^(host-fixtures\/|plugin\/package-version\.ts$|capability\/|node:|npm:(commander|@modelcontextprotocol\/sdk)$)/,
+    because: "the command line and the MCP server know the application's side of the host, and no plugin",
+  },
+  {
+    from: /^(?!host-fixtures\/app-command\/)/,
+    never: /^(npm:@modelcontextprotocol\/|host-fixtures\/app-command\/)/,
+    because: "management is separate from its transports: nothing imports them",
+  },
+  {
+    from: /^(?!host-fixtures\/app\/input-schema-of\.ts|scripts\/)/,
+    never: /^npm:@valibot\/to-json-schema$/,
+    because: "the converter is optional: one place loads it when it is needed",
+  },
+  {
+    from: /^host-fixtures\/app\//,
+    only: /^(host-fixtures\/(app\/|host-error\.ts|dependency-order\.ts|time-limit\.ts)|capability\/|npm:)/,
+    because: "an application stands on the contracts and knows no plugin of this package",
   },
   { from: /^(?!examples\/)/, never: /^examples\//, because: "nothing imports an example" },
   { from: /^(?!tests\/)/, never: /^tests\/|\/testing\/|\.test\.ts$/, because: "only tests import tests" },
