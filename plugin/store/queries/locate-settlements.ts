@@ -26,16 +26,17 @@ export type LocateSettlements = (
  */
 export function locateSettlements(sql: SqlContext): LocateSettlements {
   // Each look goes by id: `offset 0` keeps PostgreSQL from making one join of them, which may walk a whole index on stale statistics.
-  const settledBy = (table: "outcome" | "ready", owner: string, token: string) =>
-    `(select * from ${sql.table(table)} s where s.id = c.id and s.${token} = c.token and s.${owner} = c.owner`;
+  const settledIn = (table: "outcome" | "ready", owner: string, token: string, condition: string) =>
+    `lateral (select * from ${sql.table(table)} s
+      where s.id = c.id and s.${token} = c.token and s.${owner} = c.owner and ${condition} offset 0)`;
   const text = `
     select c.place::int as place, l.id is not null as held, coalesce(o.operation::text, 'f') as operation,
       case when o.id is null then true else o.retryable end as retryable,
       coalesce(o.code, r.last_code) as code, r.next_run::text as next_run
     from ${leaseProofs}
     left join lateral (select l.id from ${sql.table("lease")} l where ${provenBy} offset 0) l on true
-    left join lateral ${settledBy("outcome", "owner", "token")} offset 0) o on true
-    left join lateral ${settledBy("ready", "settled_owner", "settled_token")} and s.generation > 0 offset 0) r on true
+    left join ${settledIn("outcome", "owner", "token", "true")} o on true
+    left join ${settledIn("ready", "settled_owner", "settled_token", "s.generation > 0")} r on true
     where exists (select from ${sql.table("jobs")} j where j.id = c.id and j.nonce = c.nonce offset 0)
       and (l.id is not null or o.id is not null or r.id is not null)`;
   return async (db, leases) => {
