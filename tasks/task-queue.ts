@@ -21,7 +21,11 @@ export interface TaskQueue<Known extends Task = Task> {
   list(query: ListQuery<Known>): Promise<JobPage>;
   /** `cancelled`: it will never run. `requested`: it is running, and ends as cancelled once its handler has ended. */
   cancel(jobId: string): Promise<CancelOutcome>;
-  /** Gives a job that failed for good one more attempt; false for any other. */
+  /**
+   * Gives a job that failed for good exactly one more attempt, due at once, and is true; false for any other job. Id, input and attempt
+   * count stay, the cancel flag and the error go, and `maxAttempts` becomes `attempt + 1`, also where a final failure had left some of
+   * the task's attempts unused: when the new one fails, the job has failed for good again. Of many retries at once one is true.
+   */
   retry(jobId: string): Promise<boolean>;
   /** What tells this durable queue from any other, also after a restart. */
   identity(): Promise<QueueIdentity>;

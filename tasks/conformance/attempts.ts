@@ -1,8 +1,8 @@
-import { describe, expect, test } from "bun:test";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { defineTask } from "../define-task.ts";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { anyJson, becomes, heldTask, quickTask, statusWhen, useRigs } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 const failing = (): never => {
   throw new Error("no");
@@ -186,6 +186,46 @@ export function describeAttempts(conformance: ProviderConformance): void {
         result: null,
         error: null,
       });
+    });
+
+    test("a retry after an early end gives exactly one more attempt, not the ones that were left", async () => {
+      const ends = { first: "\u0000", second: null };
+      let end: keyof typeof ends = "first";
+      const runs: number[] = [];
+      const task = defineTask({
+        name: "t",
+        input: anyJson,
+        handler: (_, { attempt }) => {
+          runs.push(attempt);
+          if (end === "second") failing();
+        },
+        result: () => ends[end],
+        maxAttempts: 3,
+      });
+      const queue = (await rig()).queue(task);
+      const jobId = await queue.enqueue(task, { a: 1 });
+      await queue.runBatch();
+      expect(await queue.get(jobId)).toMatchObject({ state: "failed", attempt: 1, maxAttempts: 3 });
+      expect(await queue.retry(jobId)).toBe(true);
+      expect(await queue.get(jobId)).toMatchObject({ state: "pending", attempt: 1, maxAttempts: 2 });
+      end = "second";
+      await queue.runBatch();
+      expect(await queue.get(jobId)).toMatchObject({
+        state: "failed",
+        attempt: 2,
+        maxAttempts: 2,
+        error: "handler-failed",
+      });
+      expect(await queue.retry(jobId)).toBe(true);
+      end = "first";
+      await queue.runBatch();
+      expect(await queue.get(jobId)).toMatchObject({
+        state: "failed",
+        attempt: 3,
+        maxAttempts: 3,
+        error: "invalid-result",
+      });
+      expect(runs).toEqual([1, 2, 3]);
     });
 
     test("only a failed job can be retried, and of many retries at once one is true", async () => {

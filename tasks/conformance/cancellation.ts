@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
 import type { ProviderConformance } from "./provider-under-test.ts";
-import { aborted, becomes, heldTask, quickTask, statusWhen, useRigs } from "./rig.ts";
+import { aborted, becomes, heldTask, quickTask, statusWhen, useRigs, within } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 /** Cancelling: before a claim, during a run, and when both come at once. */
 export function describeCancellation(conformance: ProviderConformance): void {
@@ -16,6 +16,7 @@ export function describeCancellation(conformance: ProviderConformance): void {
       expect(await queue.get(jobId)).toMatchObject({
         state: "cancelled",
         attempt: 0,
+        cancelRequested: true,
         result: null,
         error: null,
       });
@@ -33,7 +34,12 @@ export function describeCancellation(conformance: ProviderConformance): void {
       (await held.next()).fail();
       await statusWhen(queue, jobId, ({ state }) => state === "pending", "the job to wait");
       expect(await queue.cancel(jobId)).toBe("cancelled");
-      expect(await queue.get(jobId)).toMatchObject({ state: "cancelled", attempt: 1 });
+      expect(await queue.get(jobId)).toMatchObject({
+        state: "cancelled",
+        attempt: 1,
+        cancelRequested: true,
+        error: null,
+      });
     });
 
     test("a job that has ended is terminal and keeps its end", async () => {
@@ -112,5 +118,34 @@ export function describeCancellation(conformance: ProviderConformance): void {
         else expect([answers[n], status.state, runs.has(jobId)]).toEqual(["terminal", "succeeded", true]);
       }
     });
+  });
+  const { name, openWithLongLeases } = conformance;
+  if (openWithLongLeases !== undefined) describePromptCancellation({ name, open: openWithLongLeases });
+}
+
+function describePromptCancellation(conformance: ProviderConformance): void {
+  describe("prompt cancellation", () => {
+    const rig = useRigs(conformance);
+
+    test.each(["its own", "another"])(
+      "a request through %s provider reaches the running handler long before its next pulse",
+      async (whose) => {
+        const held = heldTask("t");
+        const { queue: open } = await rig();
+        const queue = open(held.task);
+        const canceller = whose === "its own" ? queue : open(held.task);
+        const [jobId, other] = [await queue.enqueue(held.task, 1), await queue.enqueue(held.task, 2)];
+        queue.startWorker({ concurrency: 2 });
+        const runs = [await held.next(), await held.next()];
+        const run = runs.find((each) => each.jobId === jobId);
+        expect(await canceller.cancel(jobId)).toBe("requested");
+        if (run === undefined) throw new Error("the job does not run");
+        await within(aborted(run.signal), "the request to reach the handler", 5_000);
+        expect((run.signal.reason as Error).name).toBe("JobCancelled");
+        for (const each of runs) each.finish();
+        await becomes(queue, jobId, "cancelled");
+        await becomes(queue, other, "succeeded");
+      },
+    );
   });
 }

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { codeOf, quickTask, useRigs } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 /** One key, one job. */
 export function describeDeduplication(conformance: ProviderConformance): void {

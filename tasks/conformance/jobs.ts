@@ -1,8 +1,8 @@
-import { describe, expect, test } from "bun:test";
 import type { JsonValue } from "../../capability/index.ts";
 import { defineTask } from "../define-task.ts";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { anyJson, becomes, heldTask, quickTask, useRigs } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 const unknownJob = "00000000-0000-4000-8000-000000000000";
 const inAnHour = (): Date => new Date(Date.now() + 3_600_000);

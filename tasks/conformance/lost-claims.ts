@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { aborted, becomes, heldTask, useRigs } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 /** What becomes of a job when its worker dies or goes silent, and what that worker can still do. */
 export function describeLostClaims(conformance: ProviderConformance): void {
@@ -16,6 +16,7 @@ export function describeLostClaims(conformance: ProviderConformance): void {
       const old = await held.next();
       const stopped = silent.stop(); // so that it does not claim the job again itself
       await under.expireLeases();
+      expect(await first.get(jobId)).toMatchObject({ state: "pending", result: null, error: "aborted" });
       const second = open(held.task);
       second.startWorker();
       const current = await held.next();

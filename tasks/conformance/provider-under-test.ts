@@ -22,4 +22,9 @@ export interface ProviderConformance {
   readonly name: string;
   /** A fresh queue, which no other test knows. */
   open(): Promise<ProviderUnderTest>;
+  /**
+   * The same, with claims that hold for so long that no pulse is due within the test (half a minute will do). For a provider whose cancel
+   * requests reach a running handler without waiting for the next pulse; left out, that is not tested.
+   */
+  openWithLongLeases?(): Promise<ProviderUnderTest>;
 }

@@ -1,4 +1,3 @@
-import { afterEach } from "bun:test";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonValue } from "../../capability/index.ts";
 import { createTaskQueue } from "../create-task-queue.ts";
@@ -6,6 +5,7 @@ import { defineTask, type Task, type TaskContext, type TaskDefinition } from "..
 import type { JobState, JobStatus, TaskProvider } from "../provider.ts";
 import type { TaskQueue } from "../task-queue.ts";
 import type { ProviderConformance, ProviderUnderTest } from "./provider-under-test.ts";
+import { afterEach } from "./test-runner.ts";
 
 /** Takes any JSON as it is. */
 export const anyJson: StandardSchemaV1<unknown, unknown> = {

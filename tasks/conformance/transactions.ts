@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { becomes, codeOf, quickTask, useRigs } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 /** The caller's own transaction, for a provider that takes one. */
 export function describeTransactions(conformance: ProviderConformance): void {

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "bun:test";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { aborted, becomes, codeOf, heldTask, quickTask, statusWhen, useRigs, within } from "./rig.ts";
+import { describe, expect, test } from "./test-runner.ts";
 
 /** Workers: starting, sharing, stopping, closing. */
 export function describeWorkers(conformance: ProviderConformance): void {
@@ -73,16 +73,63 @@ export function describeWorkers(conformance: ProviderConformance): void {
       expect(await queue.get(next)).toMatchObject({ state: "pending", attempt: 0 });
     });
 
-    test("a worker that is stopped at once leaves its jobs to others, due at once", async () => {
+    test("a worker that is stopped before its claim arrives gives it back as it was, due at once", async () => {
       const held = heldTask("t", { maxAttempts: 2, retry: { delaySeconds: 600 } });
       const { queue: open } = await rig();
       const queue = open(held.task);
       const jobId = await queue.enqueue(held.task, null);
-      for (let n = 0; n < 1; n++) await queue.startWorker().stop();
-      const entered = held.runs.length;
+      const before = await queue.get(jobId);
+      for (let n = 0; n < 3; n++) {
+        await within(queue.startWorker().stop(), "the worker to stop");
+        expect(await queue.get(jobId)).toEqual(before);
+      }
+      expect(held.runs).toHaveLength(0);
       open(held.task).startWorker();
-      if (entered === 0) (await held.next()).finish();
+      const run = await held.next();
+      expect(run.attempt).toBe(1);
+      expect(await queue.get(jobId)).toMatchObject({ state: "running", attempt: 1, maxAttempts: 2 });
+      run.finish();
       await becomes(queue, jobId, "succeeded");
+    });
+
+    test("a claim that is given back leaves the error of the attempt before, and that attempt's number", async () => {
+      const held = heldTask("t", { maxAttempts: 3 });
+      const { queue: open } = await rig();
+      const queue = open(held.task);
+      const jobId = await queue.enqueue(held.task, null);
+      const worker = queue.startWorker();
+      const first = await held.next();
+      const stopped = worker.stop();
+      first.fail();
+      await stopped;
+      const before = await queue.get(jobId);
+      expect(before).toMatchObject({ state: "pending", attempt: 1, error: "handler-failed" });
+      await within(queue.startWorker().stop(), "the worker to stop");
+      expect(await queue.get(jobId)).toEqual(before);
+      open(held.task).startWorker();
+      const second = await held.next();
+      expect(second.attempt).toBe(2);
+      expect(await queue.get(jobId)).toMatchObject({ state: "running", error: null });
+      second.fail();
+      (await held.next()).fail();
+      expect(await becomes(queue, jobId, "failed")).toMatchObject({ attempt: 3, maxAttempts: 3 });
+    });
+
+    test("a last attempt that is claimed while its worker stops runs: a deploy fails no job", async () => {
+      const held = heldTask("t", { maxAttempts: 1 });
+      const { queue: open } = await rig();
+      const queue = open(held.task);
+      const jobId = await queue.enqueue(held.task, null);
+      const stopped = queue.startWorker().stop();
+      const run = await Promise.race([held.next(), stopped]);
+      if (run === undefined) {
+        // The claim had not been sent: nothing has happened to the job.
+        expect(await queue.get(jobId)).toMatchObject({ state: "pending", attempt: 0 });
+        queue.startWorker();
+      }
+      (run ?? (await held.next())).finish("done");
+      expect(await becomes(queue, jobId, "succeeded")).toMatchObject({ attempt: 1, result: "done" });
+      await within(stopped, "the worker to stop");
     });
 
     test("stop with abort ends an attempt, not the job", async () => {

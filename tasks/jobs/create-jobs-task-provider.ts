@@ -2,10 +2,12 @@ import { databaseClock } from "../../plugin/store/sql-context.ts";
 import type { TaskProvider, TaskWorker } from "../provider.ts";
 import { TaskQueueError } from "../task-queue-error.ts";
 import { runWorker } from "../worker/run-worker.ts";
+import { CancelWatch } from "./cancel-watch.ts";
 import { isRecordId } from "./carrier-job.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import { dispatchRecord } from "./dispatch-record.ts";
 import { enqueueTask } from "./enqueue-task.ts";
+import type { JobsQueue } from "./jobs-queue.ts";
 import { verifyTaskSchema } from "./migration/verify-task-schema.ts";
 import { openJobsQueue } from "./open-jobs-queue.ts";
 import { checkProviderOptions, databaseOf, type JobsTaskProviderOptions } from "./options.ts";
@@ -50,12 +52,16 @@ export function createProviderWith(
   const database = new RecordDatabase(databaseOf(checked));
   const queue = openJobsQueue(checked, database, engine.clock);
   const { records } = queue;
-  const sweeper = new Sweeper(queue, {
+  // Handlers may hold every connection of a borrowed pool, while their claims have to be renewed.
+  const beside = checked.pool === undefined ? undefined : new RecordDatabase({ beside: checked.pool });
+  const ofWorkers = beside === undefined ? queue : queryBy(beside, queue);
+  const sweeper = new Sweeper(ofWorkers, {
     intervalMs: checked.sweepIntervalSeconds * 1000,
     dispatchAgainSeconds: checked.sweepIntervalSeconds,
     retentionSeconds: checked.retentionSeconds,
   });
   const commits = new CommitWatch(queue);
+  const cancels = new CancelWatch(beside ?? database, queue.trouble);
   const verified = succeedOnce(() => verifyTaskSchema(database, checked.schema));
   const proven = succeedOnce(() => proveRoles(checked.jobs));
   const workers = new Set<TaskWorker>();
@@ -73,7 +79,12 @@ export function createProviderWith(
   return {
     enqueue: (request) => run(() => enqueueTask(queue, request, commits.watch)),
     get: (jobId) => run(async () => (isRecordId(jobId) ? await readTask(records, jobId) : undefined) ?? null),
-    cancel: (jobId) => run(async () => (isRecordId(jobId) ? requestCancel(records, jobId) : "missing")),
+    cancel: (jobId) =>
+      run(async () => {
+        const outcome = isRecordId(jobId) ? await requestCancel(records, jobId) : "missing";
+        if (outcome === "requested") cancels.tell(jobId);
+        return outcome;
+      }),
     retry: (jobId) =>
       run(async () => {
         const dispatch = isRecordId(jobId) ? await retryTask(records, jobId) : undefined;
@@ -96,9 +107,10 @@ export function createProviderWith(
     startWorker(execute, workerOptions) {
       if (closing) throw new TaskQueueError("closed", "work");
       const swept = succeedOnce(() => sweeper.sweep());
-      const backend = new JobsWorkerBackend(queue, {
+      const backend = new JobsWorkerBackend(ofWorkers, {
         signals: checked.signals,
         pollIntervalMs: checked.pollIntervalMs,
+        watchCancelRequests: cancels.watch,
         async ready() {
           await Promise.all([verified(), proven()]);
           await swept(); // so that a batch finds what was recorded and not dispatched
@@ -125,12 +137,17 @@ export function createProviderWith(
         await Promise.all([...workers].map((worker) => worker.stop()));
         await Promise.allSettled(calls);
         await commits.close();
-        await sweeper.close();
-        await database.close();
+        await Promise.all([sweeper.close(), cancels.close()]);
+        await Promise.all([database.close(), beside?.close()]);
       })();
       return closing;
     },
   };
+}
+
+/** The same queue over other connections. */
+function queryBy(database: RecordDatabase, queue: JobsQueue): JobsQueue {
+  return { ...queue, records: { ...queue.records, query: (text, values) => database.query(text, values) } };
 }
 
 /** How long a worker waits on signals before it looks by itself, in ms. */

@@ -10,7 +10,10 @@ import type { RecordDatabaseOptions } from "./records/record-database.ts";
 export interface JobsTaskDatabase {
   /** A PostgreSQL URL, for a pool of the provider's own. */
   readonly connectionString?: string;
-  /** A `pg.Pool` or a `Bun.SQL` that stays the caller's: it is never closed. */
+  /**
+   * A `pg.Pool` or a `Bun.SQL` that stays the caller's: it is never closed. Handlers may hold all of it: a provider with a worker has
+   * up to 4 connections of its own beside it, with its settings, of which one listens.
+   */
   readonly pool?: BorrowedPool;
   /** PostgreSQL schema of the records, made by `migrateJobsTaskQueue`. Renaming it later is a data move. Default `tasks`. */
   readonly schema?: string;

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClaimResponse, SignalsClient } from "../../capability/index.ts";
 import { TaskQueueError } from "../task-queue-error.ts";
-import type { AttemptOutcome, BackendClaim, PulseAnswer, WorkerBackend } from "../worker/backend.ts";
+import type {
+  AttemptOutcome,
+  BackendClaim,
+  CancelListener,
+  PulseAnswer,
+  WorkerBackend,
+} from "../worker/backend.ts";
 import { carrierKind, readCarrier } from "./carrier-job.ts";
 import { checkLease } from "./check-lease.ts";
 import { dispatchRecord } from "./dispatch-record.ts";
@@ -25,6 +31,8 @@ export interface WorkerBackendOptions {
   readonly pollIntervalMs: number;
   /** Resolves once the records and the Jobs capability are known to be usable; asked before every fetch. */
   ready(): Promise<void>;
+  /** Calls back with each cancel request that is heard of. Returns what ends it. */
+  watchCancelRequests?(listener: CancelListener): () => void;
 }
 
 /** What the worker runtime does on `lenso.jobs@1` and the record: the record is written first, then the Jobs job is settled. */
@@ -106,6 +114,10 @@ export class JobsWorkerBackend implements WorkerBackend<JobsClaim> {
     // Without signals, when they fail, and when they answer early because a host is stopping: the polling interval.
     const left = Math.min(timeoutMs, pollIntervalMs) - (performance.now() - began);
     if (left > 0) await sleep(left, undefined, { signal }).catch(() => undefined);
+  }
+
+  onCancelRequest(listener: CancelListener): () => void {
+    return this.#options.watchCancelRequests?.(listener) ?? (() => undefined);
   }
 
   /** Claims one Jobs job and starts its record's attempt. A delivery that does not match its record is completed as a no-op. */

@@ -1,7 +1,7 @@
 import type { CancelOutcome } from "../provider.ts";
 import { asBossDb } from "./boss.ts";
 import { lockJob } from "./lock-job.ts";
-import type { Queue } from "./queue.ts";
+import { cancelNotice, type Queue } from "./queue.ts";
 import { isUuid } from "./read-jobs.ts";
 
 /** Cancels a job that no worker holds; leaves a request for the worker that holds it. Both under the row's lock, so no claim comes between. */
@@ -15,9 +15,12 @@ export async function cancelJob(queue: Queue, jobId: string): Promise<CancelOutc
       return "cancelled";
     }
     if (job.state !== "active") return "terminal";
+    // The first request is told to whoever listens; a worker that does not hear it sees it at its next pulse.
     await transaction.executeSql(
-      `insert into ${queue.tables.cancel} (job_id, queue) values ($1::uuid, $2) on conflict (job_id) do nothing`,
-      [jobId, queue.name],
+      `with requested as (
+         insert into ${queue.tables.cancel} (job_id, queue) values ($1::uuid, $2) on conflict (job_id) do nothing returning job_id
+       ) select pg_notify($3, $4) from requested`,
+      [jobId, queue.name, queue.channel, `${cancelNotice(queue.name)}${jobId}`],
     );
     return "requested";
   });

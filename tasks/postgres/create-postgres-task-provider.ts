@@ -29,8 +29,10 @@ import { createWorkerServices, type WorkerServices } from "./worker-services.ts"
 export function createPostgresTaskProvider(options: PostgresTaskProviderOptions): Required<TaskProvider> {
   const settings = checkProviderOptions(options);
   const connection = connectQueue(settings);
+  // Handlers may hold every connection of a borrowed pool, while their claims have to be renewed.
+  const ofWorkers = settings.pool === undefined ? connection : connectQueue(settings, { beside: true });
   const onError = (error: unknown): void => callQuietly(() => settings.onError?.(error));
-  const services = createWorkerServices(connection, settings.superviseIntervalSeconds, onError);
+  const services = createWorkerServices(ofWorkers, settings.superviseIntervalSeconds, onError);
   const workers = new Set<TaskWorker>();
   let closing: Promise<void> | undefined;
 
@@ -48,7 +50,12 @@ export function createPostgresTaskProvider(options: PostgresTaskProviderOptions)
   return {
     enqueue: (request) => ask("enqueue", (queue) => enqueueTask(queue, request)),
     get: (jobId) => ask("get", (queue) => getJob(queue, jobId)),
-    cancel: (jobId) => ask("cancel", (queue) => cancelJob(queue, jobId)),
+    cancel: (jobId) =>
+      ask("cancel", async (queue) => {
+        const outcome = await cancelJob(queue, jobId);
+        if (outcome === "requested") services.cancelRequested(jobId);
+        return outcome;
+      }),
     retry: (jobId) => ask("retry", (queue) => retryJob(queue, jobId)),
     list: (query) =>
       ask("list", (queue) => {
@@ -60,7 +67,11 @@ export function createPostgresTaskProvider(options: PostgresTaskProviderOptions)
     lookupDeduplicationKey: (key) => ask("lookup", (queue) => lookupKey(queue, key)),
     startWorker(execute, workerOptions) {
       if (closing) throw new TaskQueueError("closed", "work");
-      const worker = startWorker({ connection, services, settings, onError }, execute, workerOptions);
+      const worker = startWorker(
+        { connection: ofWorkers, services, settings, onError },
+        execute,
+        workerOptions,
+      );
       workers.add(worker);
       const forget = (): void => void workers.delete(worker);
       worker.done.then(forget, forget);
@@ -70,7 +81,7 @@ export function createPostgresTaskProvider(options: PostgresTaskProviderOptions)
       closing ??= (async () => {
         await Promise.all(Array.from(workers, (worker) => worker.stop()));
         try {
-          await connection.close();
+          await Promise.all([connection.close(), ofWorkers.close()]);
         } catch (cause) {
           throw new TaskQueueError("provider-unavailable", "close", { cause });
         }

@@ -21,6 +21,8 @@ export interface Database extends SqlRunner {
 export interface OpenDatabaseOptions {
   readonly connectionString?: string | undefined;
   readonly pool?: Pool | undefined;
+  /** Instead of the two: a few connections of our own beside this pool, with its settings. */
+  readonly beside?: Pool | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -29,14 +31,18 @@ const connectTimeoutMs = 10_000;
 const statementTimeoutMs = 30_000;
 /** pg-boss's scripts for maintenance and migration, which come without values, may walk whole tables. */
 const scriptTimeoutMs = 600_000;
+/** One may be busy with maintenance: heartbeats and settlements have the others. */
+const besideConnections = 3;
 
-/** Opens a pool or borrows the one that is given. Nothing is connected yet. */
+/** Opens a pool, or borrows the one that is given. Nothing is connected yet. */
 export function openDatabase(options: OpenDatabaseOptions): Database {
   const borrowed = options.pool;
   const pool =
     borrowed ??
     new pg.Pool({
-      connectionString: options.connectionString as string,
+      ...(options.beside
+        ? { ...settingsOf(options.beside), max: besideConnections, min: 0 }
+        : { connectionString: options.connectionString as string }),
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
     });
@@ -53,12 +59,7 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
         await run(client, "commit");
         return result;
       }),
-    newClient() {
-      // The password is not enumerable in a pool's options.
-      const { options: settings } = pool;
-      const password = settings.password === undefined ? {} : { password: settings.password };
-      return new pg.Client({ ...settings, ...password, keepAlive: true });
-    },
+    newClient: () => new pg.Client({ ...settingsOf(pool), keepAlive: true }),
     close() {
       closing ??= (async () => {
         if (borrowed) borrowed.off("error", onPoolError);
@@ -69,24 +70,45 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   };
 }
 
+/** How the pool connects. The password is not enumerable in its options. */
+function settingsOf({ options }: Pool): pg.PoolConfig {
+  return { ...options, ...(options.password === undefined ? {} : { password: options.password }) };
+}
+
 /** A connection whose work failed is closed, not reused: it may be in a transaction, read-only or half dead. */
 async function withClient<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await withDeadline(pool.connect(), connectTimeoutMs, "no connection in time", (late) =>
-    late.release(),
+  const release = (client: PoolClient, failed: boolean): void => {
+    client.off("error", ignore);
+    client.release(failed);
+  };
+  const client = await withDeadline(connect(pool), connectTimeoutMs, "no connection in time", (late) =>
+    release(late, false),
   );
-  // The pool listens only while a client is idle; one that breaks in use would end the process.
-  const ignore = (): void => {};
-  client.on("error", ignore);
   let failed = true;
   try {
     const result = await work(client);
     failed = false;
     return result;
   } finally {
-    client.off("error", ignore);
-    client.release(failed);
+    release(client, failed);
   }
 }
+
+/**
+ * The pool listens for errors only while a client is idle, and one that breaks in use would end the process. Taken by callback, since
+ * one may break in the very packet that made it ready: a promise would be a turn too late.
+ */
+function connect(pool: Pool): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error ?? new Error("the pool gave no connection"));
+      client.on("error", ignore);
+      resolve(client);
+    });
+  });
+}
+
+const ignore = (): void => {};
 
 async function run(client: PoolClient, text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }> {
   const limit =

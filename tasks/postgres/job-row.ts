@@ -16,12 +16,16 @@ import type { Queue } from "./queue.ts";
  * | no row (pruned)   | null              | null                                                        |
  *
  * A request is only recorded while the job is active, under its row lock, so no answer ever turns from one final state to another.
- * An attempt is `retry_count + 1` once `started_on` is set; pg-boss raises it at every later claim and never takes it back.
+ * A claim is `retry_count + 1` once `started_on` is set; pg-boss raises it at every later claim and never takes it back. The number of
+ * an attempt is that without the claims that were given back, and the limit likewise.
  */
 export interface StoredTask {
   readonly task: string;
   readonly input: JsonValue;
+  /** As the task has it, and after a manual retry what that left. */
   readonly maxAttempts: number;
+  /** How many claims were given back without an attempt. */
+  readonly returned?: number;
   readonly traceparent?: string;
 }
 
@@ -29,14 +33,14 @@ export interface StoredTask {
 export interface StoredOutcome {
   readonly result?: string;
   readonly error?: ErrorCode;
-  /** Which attempt failed, to know a repeated settlement by. */
+  /** Which claim failed, to know a repeated settlement by. */
   readonly attempt?: number;
 }
 
 /** The columns behind {@link summaryOf}; `j` is the job, `c` its cancel request. */
 export const summaryColumns = `
   j.id::text as id, j.data->>'task' as task, j.state::text as state, j.retry_count as retries, j.retry_limit as most,
-  j.data->>'maxAttempts' as planned, j.started_on is not null as started, c.job_id is not null as flagged`;
+  j.data->>'maxAttempts' as planned, j.data->>'returned' as returned, j.started_on is not null as started, c.job_id is not null as flagged`;
 
 /** The job with its cancel request. */
 export function jobWithRequest({ tables }: Queue): string {
@@ -46,13 +50,14 @@ export function jobWithRequest({ tables }: Queue): string {
 export function summaryOf(row: Row): JobSummary {
   const flagged = row["flagged"] === true;
   const state = stateOf(row["state"] as string, flagged);
+  const returned = Number(row["returned"] ?? 0);
   return {
     jobId: row["id"] as string,
     task: (row["task"] as string | null) ?? "",
     state,
-    attempt: row["started"] === true ? Number(row["retries"]) + 1 : 0,
+    attempt: row["started"] === true ? Number(row["retries"]) + 1 - returned : 0,
     // A final failure lowers pg-boss's limit; the task's own stays what is told.
-    maxAttempts: Math.max(Number(row["planned"] ?? 1), Number(row["most"]) + 1),
+    maxAttempts: Math.max(Number(row["planned"] ?? 1), Number(row["most"]) + 1 - returned),
     cancelRequested: flagged || state === "cancelled",
   };
 }
@@ -72,9 +77,14 @@ export function statusOf(row: Row): JobStatus {
   };
 }
 
-/** A pool may hand JSON out as text. */
+/** A pool may hand JSON out as text. A text that is no JSON is a JSON string that somebody else has stored. */
 export function parsed(value: unknown): unknown {
-  return typeof value === "string" ? JSON.parse(value) : value;
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 function stateOf(state: string, flagged: boolean): JobState {

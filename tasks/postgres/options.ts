@@ -9,8 +9,8 @@ export interface PostgresTaskProviderOptions {
   /** For a pool of its own of 10 connections, and one more for LISTEN while a worker runs. */
   readonly connectionString?: string | undefined;
   /**
-   * A borrowed pool: never closed, and shared with whoever else uses it. Give it more connections than your handlers can hold at a time:
-   * a worker that gets none cannot prove that it is alive.
+   * A borrowed pool: never closed, and shared with whoever else uses it. Handlers may hold all of it: a worker has up to 3 connections
+   * of its own beside it, with its settings, and one more for LISTEN. A call that finds none free within 10 s is `provider-unavailable`.
    */
   readonly pool?: Pool | undefined;
   /** Schema of pg-boss's tables and ours, at most 50 bytes. Renaming it later is a data move. Default `pgboss`. */

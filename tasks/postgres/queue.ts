@@ -3,7 +3,7 @@ import { batchCalls } from "./batch-calls.ts";
 import { asBossDb, openBoss, type PgBoss } from "./boss.ts";
 import { type Database, openDatabase, type SqlRunner } from "./database.ts";
 import { insertEach, type NewJob } from "./insert-jobs.ts";
-import { type ListenerOptions, startListener } from "./listener.ts";
+import { startListener } from "./listener.ts";
 import type { PostgresTaskProviderSettings } from "./options.ts";
 import { advice, qualified, SchemaUnfit, verifySchema } from "./schema.ts";
 
@@ -28,16 +28,29 @@ export interface QueueTables {
   readonly cancel: string;
 }
 
+/** What a listening worker is told. */
+export interface QueueHears {
+  /** A job may be there. */
+  onWork(): void;
+  /** Somebody asked to cancel that running job; undefined: any, as requests may have been missed. */
+  onCancelRequest(jobId: string | undefined): void;
+}
+
 /** Connects on first use, and again after a failure. */
 export interface QueueConnection {
   ready(): Promise<Queue>;
-  listen(onWake: ListenerOptions["onWake"]): Promise<{ stop(): Promise<void> }>;
+  listen(hears: QueueHears): Promise<{ stop(): Promise<void> }>;
   close(): Promise<void>;
 }
 
-export function connectQueue(settings: PostgresTaskProviderSettings): QueueConnection {
+/** `beside`: over a few connections of its own with the settings of a borrowed pool, whatever others do with that. */
+export function connectQueue(
+  settings: PostgresTaskProviderSettings,
+  how: { readonly beside?: boolean } = {},
+): QueueConnection {
   const onError = (error: unknown): void => callQuietly(() => settings.onError?.(error));
-  const db = openDatabase({ ...settings, onError });
+  const { connectionString, pool } = settings;
+  const db = openDatabase({ ...(how.beside ? { beside: pool } : { connectionString, pool }), onError });
   let opening: Promise<Queue> | undefined;
   let closing: Promise<void> | undefined;
   const ready = (): Promise<Queue> => {
@@ -49,13 +62,16 @@ export function connectQueue(settings: PostgresTaskProviderSettings): QueueConne
   };
   return {
     ready,
-    async listen(onWake) {
+    async listen({ onWork, onCancelRequest }) {
       const { channel, name } = await ready();
       return startListener({
         channel,
         newClient: () => db.newClient(),
         onWake: (payload) => {
-          if (payload === undefined || payload === name) onWake(payload);
+          if (payload === undefined || payload === name) onWork();
+          if (payload === undefined) onCancelRequest(undefined);
+          else if (payload.startsWith(cancelNotice(name)))
+            onCancelRequest(payload.slice(cancelNotice(name).length));
         },
         onError,
       });
@@ -156,4 +172,9 @@ export async function ensureQueue(
 /** Wakes idle workers when the transaction commits. A hint: polling finds the job as well. */
 export async function notifyQueue(runner: SqlRunner, { channel, name }: Queue): Promise<void> {
   await runner.executeSql("select pg_notify($1, $2)", [channel, name]);
+}
+
+/** In front of a job's id on the queue's channel: the job is to be cancelled. No queue's name holds a colon. */
+export function cancelNotice(name: string): string {
+  return `cancel:${name}:`;
 }

@@ -62,6 +62,7 @@ export async function endClaim(queue: Queue, claim: Attempt, ending: Ending): Pr
   const ended = await queue.db.transaction(async (transaction) => {
     const job = await lockJob(queue, transaction, claim.jobId);
     if (job?.state !== "active" || job.retryCount !== claim.retryCount) return false;
+    if (ending.kind === "given-back") await discount(queue, transaction, claim);
     return endLocked(queue, transaction, claim, job.flagged ? { kind: "cancelled" } : ending);
   });
   return ended || (await endedEarlier(queue, claim)) ? "settled" : "lost";
@@ -95,17 +96,33 @@ async function endLocked(
       return affected(await boss.fail(name, attempt, output, { db })) > 0;
     }
     case "given-back": {
-      // It never ran, so it does not count: as many attempts are left as before. Its number is used up, or two claims would share it.
-      await runner.executeSql(
-        `update ${queue.tables.job} set retry_limit = retry_limit + 1 where name = $1 and id = $2::uuid`,
+      const before = await runner.executeSql(
+        `select output::text as output from ${queue.tables.job} where name = $1 and id = $2::uuid`,
         [name, jobId],
       );
-      const output: StoredOutcome = { error: "aborted", attempt: retryCount + 1 };
-      const failed = affected(await boss.fail(name, attempt, output, { db })) > 0;
+      const failed = affected(await boss.fail(name, attempt, {}, { db })) > 0;
       await boss.update(name, undefined, { id: jobId, startAfter: 0, db });
+      // What the attempt before left is still the last word on the job.
+      await runner.executeSql(
+        `update ${queue.tables.job} set output = $3::text::jsonb where name = $1 and id = $2::uuid`,
+        [name, jobId, before.rows[0]?.["output"] ?? null],
+      );
       return failed;
     }
   }
+}
+
+/**
+ * Leaves a claim out of the count of attempts: as many are left as before. The claim's own number stays used up, or two claims would
+ * share a fence.
+ */
+async function discount({ name, tables }: Queue, runner: SqlRunner, { jobId }: Attempt): Promise<void> {
+  await runner.executeSql(
+    `update ${tables.job} set retry_limit = retry_limit + 1, data = case when jsonb_typeof(data) = 'object'
+       then jsonb_set(data, '{returned}', to_jsonb(coalesce((data->>'returned')::int, 0) + 1)) else data end
+     where name = $1 and id = $2::uuid`,
+    [name, jobId],
+  );
 }
 
 /**

@@ -103,8 +103,22 @@ test("a claim that is given back is due at once, whatever the task's delay", asy
   });
   await backend.giveBack(await given.claim());
   expect(await provider.get(jobId)).toMatchObject({ state: "pending" });
-  const again = await given.claim();
-  expect(again).toMatchObject({ jobId, attempt: 2, maxAttempts: 4 }); // three attempts are left, as before
+  expect(await given.claim()).toMatchObject({ jobId, attempt: 1, maxAttempts: 3 });
+});
+
+test("a claim that was given back shares its attempt's number with the next one, and no fence", async () => {
+  await using given = await setup();
+  const { backend, provider } = given;
+  const jobId = await given.enqueue(3);
+  const old = await given.claim();
+  await backend.giveBack(old);
+  const current = await given.claim();
+  expect(current.attempt).toBe(old.attempt);
+  expect(await backend.pulse(old)).toBe("lost");
+  expect(await backend.settle(old, failed)).toBe("lost");
+  await backend.giveBack(old);
+  expect(await backend.pulse(current)).toBe("held");
+  expect(await provider.get(jobId)).toMatchObject({ state: "running", attempt: 1, maxAttempts: 3 });
 });
 
 test("a last attempt that is given back is not lost", async () => {

@@ -1,4 +1,10 @@
-import type { AttemptOutcome, BackendClaim, PulseAnswer, WorkerBackend } from "../worker/backend.ts";
+import type {
+  AttemptOutcome,
+  BackendClaim,
+  CancelListener,
+  PulseAnswer,
+  WorkerBackend,
+} from "../worker/backend.ts";
 import { batchCalls } from "./batch-calls.ts";
 import { type JobWithMetadata, settledIds } from "./boss.ts";
 import { parsed, type StoredTask } from "./job-row.ts";
@@ -12,6 +18,8 @@ export interface PostgresClaim extends BackendClaim {
 export interface PostgresBackend extends WorkerBackend<PostgresClaim> {
   /** Ends the wait that is under way, or the next one: a job may be there. */
   wake(): void;
+  /** Somebody asked to cancel that job; undefined: any. */
+  cancelRequested(jobId: string | undefined): void;
 }
 
 /** As many jobs as one statement settles or prolongs. */
@@ -23,6 +31,7 @@ export function createPostgresBackend(
   heartbeatSeconds: number,
 ): PostgresBackend {
   const asked = new Set<string>(); // claims that a pulse has found to be cancelled
+  const cancelListeners = new Set<CancelListener>();
   let wakes = 0;
   let wakesBeforeFetch = 0;
   let wakeWaiter: (() => void) | undefined;
@@ -44,6 +53,13 @@ export function createPostgresBackend(
     leaseMs: heartbeatSeconds * 1_000,
     freshClaimIsProof: true, // fetching leaves out what is to be cancelled
     wake,
+    cancelRequested(jobId) {
+      for (const tell of cancelListeners) tell(jobId);
+    },
+    onCancelRequest(listener) {
+      cancelListeners.add(listener);
+      return () => cancelListeners.delete(listener);
+    },
     async fetch(count) {
       const queue = await connection.ready();
       wakesBeforeFetch = wakes;
@@ -92,7 +108,7 @@ function endingOf(outcome: AttemptOutcome): Parameters<typeof endClaim>[2] {
 }
 
 function keyOf(claim: PostgresClaim): string {
-  return `${claim.jobId}/${claim.attempt}`;
+  return `${claim.jobId}/${claim.retryCount}`;
 }
 
 async function fetchClaims(
@@ -140,14 +156,16 @@ async function holdLongEnough(
 
 function claimOf(job: JobWithMetadata<unknown>, sentAt: number): PostgresClaim {
   const data = parsed(job.data) as Partial<StoredTask> | null;
+  const returned = data?.returned ?? 0;
   return {
     jobId: job.id,
     retryCount: job.retryCount,
-    attempt: job.retryCount + 1,
-    maxAttempts: job.retryLimit + 1,
-    task: data?.task ?? "",
+    attempt: job.retryCount + 1 - returned,
+    maxAttempts: job.retryLimit + 1 - returned,
+    // What others have put into the queue may be anything.
+    task: typeof data?.task === "string" ? data.task : "",
     input: data?.input ?? null,
-    ...(data?.traceparent === undefined ? {} : { traceparent: data.traceparent }),
+    ...(typeof data?.traceparent === "string" ? { traceparent: data.traceparent } : {}),
     sentAt,
   };
 }

@@ -1,4 +1,4 @@
-import type { QueueConnection } from "./queue.ts";
+import type { QueueConnection, QueueHears } from "./queue.ts";
 import { startSupervision } from "./supervise.ts";
 import type { PostgresBackend } from "./worker-backend.ts";
 
@@ -7,6 +7,8 @@ export interface WorkerServices {
   /** Resolves after the first look at silent claims, whether or not it could be made. */
   join(backend: PostgresBackend): Promise<void>;
   leave(backend: PostgresBackend): Promise<void>;
+  /** Tells the workers of this provider that a job is to be cancelled, before the database does. */
+  cancelRequested(jobId: string | undefined): void;
 }
 
 export function createWorkerServices(
@@ -17,13 +19,18 @@ export function createWorkerServices(
   const backends = new Set<PostgresBackend>();
   let running: ReturnType<typeof startServices> | undefined;
   let stopping: Promise<void> = Promise.resolve();
-  const wakeAll = (): void => {
-    for (const backend of backends) backend.wake();
+  const hears: QueueHears = {
+    onWork() {
+      for (const backend of backends) backend.wake();
+    },
+    onCancelRequest(jobId) {
+      for (const backend of backends) backend.cancelRequested(jobId);
+    },
   };
   return {
     join(backend) {
       backends.add(backend);
-      running ??= startServices(connection, superviseIntervalSeconds, wakeAll, onError);
+      running ??= startServices(connection, superviseIntervalSeconds, hears, onError);
       return running.firstLook;
     },
     leave(backend) {
@@ -34,13 +41,14 @@ export function createWorkerServices(
       }
       return stopping;
     },
+    cancelRequested: hears.onCancelRequest,
   };
 }
 
 function startServices(
   connection: QueueConnection,
   superviseIntervalSeconds: number,
-  wakeAll: () => void,
+  hears: QueueHears,
   onError: (error: unknown) => void,
 ): { readonly firstLook: Promise<void>; stop(): Promise<void> } {
   let stopped = false;
@@ -48,7 +56,7 @@ function startServices(
   // Tried again with every look that succeeds, until the database has been reached once; from then on the listener heals itself.
   const listen = (): void => {
     if (stopped) return;
-    listening ??= connection.listen(wakeAll).catch(() => {
+    listening ??= connection.listen(hears).catch(() => {
       listening = undefined;
       return undefined;
     });
@@ -56,7 +64,7 @@ function startServices(
   listen();
   const onLook = (): void => {
     listen();
-    wakeAll();
+    hears.onWork();
   };
   const supervision = startSupervision(connection, superviseIntervalSeconds, onLook, onError);
   return {

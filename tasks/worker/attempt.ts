@@ -36,6 +36,7 @@ export class Attempt<Claim extends BackendClaim> {
   #isLeft = false;
   #isWatched = false;
   #heartbeat: Heartbeat | undefined;
+  #pulseIsWanted = false;
   #lost: ClaimLost | undefined;
 
   constructor(deps: AttemptDeps<Claim>, claim: Claim) {
@@ -45,8 +46,18 @@ export class Attempt<Claim extends BackendClaim> {
     this.#signal = new AttemptSignal(() => this.#fence());
   }
 
+  get jobId(): string {
+    return this.#claim.jobId;
+  }
+
   abort(reason: AbortReason): void {
     this.#signal.abort(reason);
+  }
+
+  /** Pulses as soon as that makes sense: somebody may have asked to cancel the job. */
+  pulseSoon(): void {
+    this.#pulseIsWanted = true;
+    this.#heartbeat?.beatNow();
   }
 
   /** Ends the attempt here and now, for the end of a worker: its handler may run on, but nothing more is sent for it. */
@@ -108,6 +119,7 @@ export class Attempt<Claim extends BackendClaim> {
     const heartbeat = startHeartbeat(time, everyMs, beat);
     this.#heartbeat = heartbeat;
     this.#callOffs.add(() => void heartbeat.stop());
+    if (this.#pulseIsWanted) heartbeat.beatNow();
     this.#handlerRuns = true;
     const claimed = {
       jobId,

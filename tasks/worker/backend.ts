@@ -21,6 +21,9 @@ export type AttemptOutcome =
   | ExecutionResult
   | { readonly ok: false; readonly error: "aborted"; readonly final: false };
 
+/** Hears of cancel requests; without a job id: of all that may have been missed. */
+export type CancelListener = (jobId: string | undefined) => void;
+
 /**
  * What the worker runtime needs of a queue; every verb is fenced by the claim and rejects when there is no answer. The runtime owns
  * order, retries, self-fencing and drain; the backend owns the statements.
@@ -46,4 +49,9 @@ export interface WorkerBackend<Claim extends BackendClaim = BackendClaim> {
    * `fetch` had begun counts: it resolves at once.
    */
   wait(timeoutMs: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Calls back when somebody has asked to cancel that job, or with undefined when any may have been meant: the runtime pulses the attempt,
+   * or all of them, at once. A hint: one that is lost costs time until the next pulse, nothing else. Returns what ends it.
+   */
+  onCancelRequest?(listener: CancelListener): () => void;
 }

@@ -5,6 +5,8 @@ import type { WorkerTime } from "./time.ts";
 export interface Heartbeat {
   /** How long the next pulse has been overdue, in ms: more than a little means that the event loop was blocked. */
   readonly overdueMs: number;
+  /** Pulses now, or again once the pulse in flight has ended: what is asked about may have come after it was answered. */
+  beatNow(): void;
   /** Sends no further pulse and resolves when the one in flight has ended. */
   stop(): Promise<void>;
 }
@@ -22,6 +24,8 @@ export function startHeartbeat(
   let dueAt = Number.POSITIVE_INFINITY;
   let callOff = (): void => {};
   let stopped = false;
+  let isBeating = false;
+  let beatAgain = false;
 
   const schedule = (): void => {
     if (stopped) return;
@@ -35,19 +39,33 @@ export function startHeartbeat(
   };
   const beat = async (): Promise<void> => {
     dueAt = Number.POSITIVE_INFINITY;
+    isBeating = true;
     try {
-      const goOn = await pulse();
-      failures = 0;
+      let goOn = true;
+      do {
+        beatAgain = false;
+        goOn = await pulse();
+        failures = 0;
+      } while (goOn && beatAgain && !stopped);
       if (goOn) schedule();
+      else stopped = true;
     } catch {
       failures += 1; // told by whoever made the pulse
       schedule();
+    } finally {
+      isBeating = false;
     }
   };
   schedule();
   return {
     get overdueMs() {
       return Math.max(0, time.now() - dueAt);
+    },
+    beatNow() {
+      beatAgain = true;
+      if (stopped || isBeating) return;
+      callOff();
+      inFlight = beat();
     },
     async stop() {
       stopped = true;

@@ -52,6 +52,9 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   #slotFreed = Promise.withResolvers<void>();
   /** Claims that this worker may still take. */
   #left: number;
+  /** Who was to be cancelled while a claim was under way: it may be among what comes. Undefined in it: anybody. */
+  readonly #cancelledEarly = new Set<string | undefined>();
+  #isFetching = false;
 
   constructor(backend: WorkerBackend<Claim>, execute: Execute, options: RunWorkerOptions) {
     const report = (error: unknown): void => callQuietly(() => options.onError?.(error));
@@ -89,11 +92,13 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   }
 
   async #work(): Promise<void> {
+    const unlisten = this.#backend.onCancelRequest?.((jobId) => this.#pulseSoon(jobId));
     try {
       await Promise.race([this.#takeJobs(), this.#leaving.promise]);
     } finally {
       this.#stopping.abort();
       while (this.#runs.size > 0) await Promise.all(this.#runs);
+      unlisten?.();
       this.#callOffGrace?.();
     }
   }
@@ -125,6 +130,8 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   /** Asks for jobs. Undefined when there was no answer; the pause has been made by then. @throws when the worker cannot go on. */
   async #fetch(count: number): Promise<readonly Claim[] | undefined> {
     const { outage, callTimeoutMs } = this.#deps;
+    this.#isFetching = true;
+    this.#cancelledEarly.clear();
     try {
       const late = (claims: readonly Claim[]): void => this.#returnOrRun(claims);
       const claims = await answerWithin(this.#time, callTimeoutMs, () => this.#backend.fetch(count), late);
@@ -137,7 +144,16 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
         throw new TaskQueueError("provider-unavailable", "work", { cause: error });
       await this.#pause(backoffMs(failures));
       return undefined;
+    } finally {
+      this.#isFetching = false;
     }
+  }
+
+  /** A pulse of that job's attempt, or of all, so that a cancel request does not wait for the next one. */
+  #pulseSoon(jobId: string | undefined): void {
+    if (this.#isFetching) this.#cancelledEarly.add(jobId);
+    for (const attempt of this.#attempts)
+      if (jobId === undefined || attempt.jobId === jobId) attempt.pulseSoon();
   }
 
   #admit(claims: readonly Claim[]): void {
@@ -156,6 +172,7 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
 
   #start(claim: Claim, work: (attempt: Attempt<Claim>) => Promise<void>): void {
     const attempt = new Attempt(this.#deps, claim);
+    if (this.#cancelledEarly.has(claim.jobId) || this.#cancelledEarly.has(undefined)) attempt.pulseSoon();
     this.#attempts.add(attempt);
     const run = work(attempt).finally(() => {
       this.#attempts.delete(attempt);

@@ -40,7 +40,8 @@ export function isBorrowedPool(value: unknown): value is BorrowedPool {
 }
 
 /** What statements need of a pool. */
-export type BorrowedDriver = Pick<Driver, "query" | "transaction" | "close">;
+export type BorrowedDriver = Pick<Driver, "query" | "transaction" | "close"> &
+  Partial<Pick<Driver, "listen">>;
 
 /** The caller's pool as a driver that never closes it. */
 export function borrowDriver(pool: BorrowedPool): BorrowedDriver {
@@ -134,7 +135,8 @@ export function withCode(error: unknown): unknown {
   return new DatabaseError(short, error.message);
 }
 
-function isPgPool(value: unknown): value is PgPool {
+/** Whether it can do what is used of a `pg.Pool`. */
+export function isPgPool(value: unknown): value is PgPool {
   const pool = value as Partial<PgPool> | null | undefined;
   return (
     typeof pool === "object" &&

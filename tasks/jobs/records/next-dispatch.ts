@@ -30,7 +30,7 @@ export async function nextDispatch(
       delivery = 0,
       lease_until = null,
       state = case when cancel_requested then 'cancelled' when attempt >= max_attempts then 'failed' else 'pending' end,
-      error = case when cancel_requested then null when attempt >= max_attempts then 'aborted' else error end,
+      error = case when cancel_requested then null when attempt >= max_attempts or state = 'running' then 'aborted' else error end,
       finished_at = case when ${ends} then ${clock} end,
       look_at = ${clock} + interval '${dispatchGraceSeconds} seconds'
     where queue = $1::text and id = $2::text::uuid and dispatch = $3::text::int and delivery = $4::text::int

@@ -14,7 +14,8 @@ export async function readTask(session: RecordSession, id: string): Promise<JobS
   return {
     ...summaryOf(row),
     result: result === null ? null : (JSON.parse(result) as JsonValue),
-    error: row["error"] as ErrorCode | null,
+    // A record keeps the error of the attempt before, which a claim that is given back leaves as it was.
+    error: row["state"] === "running" ? null : (row["error"] as ErrorCode | null),
   };
 }
 

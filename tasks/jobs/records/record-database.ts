@@ -1,25 +1,46 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseFailure } from "../../../plugin/store/database-failure.ts";
 import { DatabaseError } from "../../../plugin/store/drivers/database-error.ts";
-import type { DriverName, Row, Session, SqlValue } from "../../../plugin/store/drivers/driver.ts";
+import type {
+  DriverName,
+  Row,
+  Session,
+  SqlValue,
+  Subscription,
+} from "../../../plugin/store/drivers/driver.ts";
 import { openDriver } from "../../../plugin/store/drivers/open-driver.ts";
 import { type BorrowedDriver, type BorrowedPool, borrowDriver } from "./borrowed-pool.ts";
+import { openDriverBeside } from "./driver-beside.ts";
 
-/** Where the records are: a URL, for a pool of our own, or a pool that the caller lends and closes. */
+/**
+ * Where the records are: a URL, for a pool of our own; a pool that the caller lends and closes; or a few connections of our own beside
+ * such a pool, with its settings.
+ */
 export type RecordDatabaseOptions =
   | { readonly connectionString: string; readonly driver?: DriverName | undefined }
-  | { readonly pool: BorrowedPool };
+  | { readonly pool: BorrowedPool }
+  | { readonly beside: BorrowedPool };
 
 const statementTimeoutMs = 15_000;
 /** How much longer than the server's own time-out an answer may take before the connection counts as dead. */
 const stallMarginMs = 5000;
 const maxTries = 5;
 
+/** What one that listens is told. */
+export interface Hears {
+  onPayload(payload: string): void;
+  /** At the start and after each loss that the connection healed by itself: what was sent meanwhile is gone. */
+  onListening(): void;
+  /** The connections have been replaced, and this subscription with them. */
+  onLost(): void;
+}
+
 /** The connections to the records. Every statement is answered or refused within a bound, whatever the network does. */
 export class RecordDatabase {
   readonly #options: RecordDatabaseOptions;
   #driver: Promise<BorrowedDriver>;
   #closing: Promise<void> | undefined;
+  readonly #listening = new Set<Hears>();
 
   /** Opens nothing yet: connections are made on first use. */
   constructor(options: RecordDatabaseOptions) {
@@ -51,6 +72,31 @@ export class RecordDatabase {
     return (await this.#driver).transaction(work);
   }
 
+  /** Listens on a connection of our own. @throws DatabaseError, also for a borrowed pool, which may have none to spare */
+  async listen(channel: string, hears: Hears): Promise<Subscription> {
+    const opening = this.#driver;
+    const subscribing = opening.then((driver) => {
+      if (driver.listen === undefined)
+        throw new DatabaseError("FEATURE_NOT_SUPPORTED", "a borrowed pool does not listen");
+      return driver.listen(channel, hears.onPayload, hears.onListening);
+    });
+    const subscription = await withinBound(subscribing).catch((error: unknown) => {
+      void subscribing.then(
+        (late) => late.close(),
+        () => undefined,
+      );
+      throw error;
+    });
+    this.#listening.add(hears);
+    if (this.#driver !== opening) hears.onLost();
+    return {
+      close: () => {
+        this.#listening.delete(hears);
+        return subscription.close();
+      },
+    };
+  }
+
   /** Closes our own connections; a borrowed pool stays as it is. Safe twice. */
   close(): Promise<void> {
     this.#closing ??= this.#driver.then(
@@ -61,33 +107,37 @@ export class RecordDatabase {
   }
 
   #open(): Promise<BorrowedDriver> {
-    const opening =
-      "pool" in this.#options
-        ? Promise.resolve(borrowDriver(this.#options.pool))
-        : openDriver(this.#options.driver, {
-            url: this.#options.connectionString,
-            maxConnections: 10,
-            settings: {
-              application_name: "lenso-tasks",
-              search_path: "pg_catalog",
-              default_transaction_isolation: "read committed",
-              statement_timeout: String(statementTimeoutMs),
-              lock_timeout: "10000",
-              idle_in_transaction_session_timeout: "60000",
-            },
-            prepare: true,
-            connectTimeoutMs: 10_000,
-          });
+    const opening = openRecordDriver(this.#options);
     opening.catch(() => undefined); // each statement reports it
     return opening;
   }
 
-  /** Replaces our pool, unless somebody did already. A borrowed one is its owner's to heal. */
+  /** Replaces connections of our own, unless somebody did already. A borrowed pool is its owner's to heal. */
   #reopen(broken: Promise<BorrowedDriver>): void {
     if (this.#closing || this.#driver !== broken || "pool" in this.#options) return;
     this.#driver = this.#open();
     void broken.then((driver) => driver.close(0));
+    for (const { onLost } of this.#listening) onLost();
   }
+}
+
+async function openRecordDriver(options: RecordDatabaseOptions): Promise<BorrowedDriver> {
+  if ("pool" in options) return borrowDriver(options.pool);
+  if ("beside" in options) return openDriverBeside(options.beside);
+  return openDriver(options.driver, {
+    url: options.connectionString,
+    maxConnections: 10,
+    settings: {
+      application_name: "lenso-tasks",
+      search_path: "pg_catalog",
+      default_transaction_isolation: "read committed",
+      statement_timeout: String(statementTimeoutMs),
+      lock_timeout: "10000",
+      idle_in_transaction_session_timeout: "60000",
+    },
+    prepare: true,
+    connectTimeoutMs: 10_000,
+  });
 }
 
 /** A cut link or a frozen server may answer nothing for minutes. */

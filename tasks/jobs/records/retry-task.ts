@@ -1,12 +1,12 @@
 import { instantText, type RecordSession } from "./record-session.ts";
 import { type Dispatch, nextDispatchIf } from "./record-state.ts";
 
-/** Opens a failed task again for one more attempt, due at once. Undefined for any other state. */
+/** Opens a failed task again for exactly one more attempt, due at once, however many it had left. Undefined for any other state. */
 export async function retryTask(session: RecordSession, id: string): Promise<Dispatch | undefined> {
   const text = `
     update ${session.table("task")} set
       state = 'pending',
-      max_attempts = greatest(max_attempts, attempt + 1),
+      max_attempts = attempt + 1,
       cancel_requested = false,
       error = null,
       run_at = ${session.clock},

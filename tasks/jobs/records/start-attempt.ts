@@ -32,7 +32,7 @@ export async function startAttempt(
       job_id = $4::text,
       delivery = $5::text::int,
       state = case when cancel_requested then 'cancelled' when attempt >= max_attempts then 'failed' else 'running' end,
-      error = case when cancel_requested then null when attempt >= max_attempts then 'aborted' else error end,
+      error = case when cancel_requested then null when attempt >= max_attempts or state = 'running' then 'aborted' else error end,
       attempt = case when ${runs} then attempt + 1 else attempt end,
       lease_until = case when ${runs} then ${until} end,
       finished_at = case when ${runs} then null else ${session.clock} end,

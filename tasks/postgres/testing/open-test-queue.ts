@@ -27,9 +27,9 @@ export interface TestQueue extends ProviderUnderTest {
 }
 
 /** A fresh queue in a migrated database. Its supervisors look every second; its shortest lease is pg-boss's, 10 seconds. */
-export async function openTestQueue(url: string): Promise<TestQueue> {
+export async function openTestQueue(url: string, heartbeatSeconds = 10): Promise<TestQueue> {
   const queueName = `q-${randomBytes(6).toString("hex")}`;
-  const settings = { queueName, heartbeatSeconds: 10, superviseIntervalSeconds: 1, pollIntervalMs: 200 };
+  const settings = { queueName, heartbeatSeconds, superviseIntervalSeconds: 1, pollIntervalMs: 200 };
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   const connection = connectQueue(checkProviderOptions({ ...settings, pool }));
   const supervise = async (): Promise<void> => {

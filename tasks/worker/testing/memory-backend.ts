@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../../capability/index.ts";
-import type { AttemptOutcome, BackendClaim, PulseAnswer, WorkerBackend } from "../backend.ts";
+import type { AttemptOutcome, BackendClaim, CancelListener, PulseAnswer, WorkerBackend } from "../backend.ts";
 import type { Verb } from "../outage.ts";
 import { pause, type WorkerTime } from "../time.ts";
 
@@ -33,6 +33,7 @@ export class MemoryBackend implements WorkerBackend {
   readonly log: string[] = [];
   readonly #time: WorkerTime;
   readonly #waiters = new Set<() => void>();
+  readonly #cancelListeners = new Set<CancelListener>();
 
   constructor(
     time: WorkerTime,
@@ -134,6 +135,21 @@ export class MemoryBackend implements WorkerBackend {
     this.#waiters.add(wake);
     await pause(this.#time, timeoutMs, AbortSignal.any([signal, woken.signal]));
     this.#waiters.delete(wake);
+  }
+
+  onCancelRequest(listener: CancelListener): () => void {
+    this.#cancelListeners.add(listener);
+    return () => this.#cancelListeners.delete(listener);
+  }
+
+  /** Tells the workers that somebody has asked to cancel that job, or that they may have missed who. */
+  tellCancelRequest(jobId?: string): void {
+    for (const listener of this.#cancelListeners) listener(jobId);
+  }
+
+  /** How many workers listen for cancel requests. */
+  get cancelListeners(): number {
+    return this.#cancelListeners.size;
   }
 
   async #through<T>(verb: Verb, entry: string, work: () => T): Promise<T> {

@@ -16,7 +16,16 @@ export interface Proxy extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function startProxy(targetUrl: string): Promise<Proxy> {
+/** Looks into the bytes of one connection and decides what goes on. */
+export interface LinkTap {
+  fromClient(bytes: Buffer, send: (bytes: Buffer) => void): void;
+  fromServer(bytes: Buffer, send: (bytes: Buffer) => void): void;
+  /** True keeps the server's end open although the client is gone: what the tap still holds may come late. */
+  readonly outlivesClient: boolean;
+}
+
+/** `tapLink` makes a tap for each connection; default none. */
+export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Promise<Proxy> {
   const target = new URL(targetUrl);
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   let mode: ProxyMode = "forward";
@@ -29,12 +38,18 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
     const server = createConnection({ host: target.hostname, port: Number(target.port) });
     const pair = { client, server };
     pairs.add(pair);
+    const tap = tapLink?.();
+    const toServer = (bytes: Buffer): void => void server.write(bytes);
+    const toClient = (bytes: Buffer): void => void client.write(bytes);
     client.on("data", (bytes: Buffer) => {
-      if (mode !== "stall") server.write(bytes);
+      if (mode === "stall") return;
+      if (tap) tap.fromClient(bytes, toServer);
+      else toServer(bytes);
     });
     server.on("data", (bytes: Buffer) => {
       if (mode === "stall" || (mode === "dropReplies" && holdsResult(bytes))) return;
-      client.write(bytes);
+      if (tap) tap.fromServer(bytes, toClient);
+      else toClient(bytes);
     });
     for (const [socket, other] of [
       [client, server],
@@ -42,6 +57,7 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
     ] as const) {
       socket.on("error", () => undefined);
       socket.on("close", () => {
+        if (socket === client && tap?.outlivesClient && !server.destroyed) return;
         pairs.delete(pair);
         other.destroy();
       });

@@ -1,0 +1,1 @@
+export { createMemoryTasks, type MemoryTasks } from "./create-memory-tasks.ts";
