@@ -1,85 +1,44 @@
-// Side by side on one server, interleaved, medians: `bun bench/main.ts [rounds]`. With DATABASE_URL on that server, otherwise
-// on an embedded one with durable settings.
+// This package and its peers side by side on one server, in turns: see README.md. `bun bench/main.ts --list`.
+import { resolve } from "node:path";
+import { readCommandLine, usage } from "./command-line.ts";
+import { writeReport } from "./report/write-report.ts";
+import { openBenchDatabase } from "./run/bench-database.ts";
+import { readSettings } from "./run/read-settings.ts";
+import { runScenarios } from "./run/run-scenarios.ts";
+import { allScenarios } from "./scenarios/all-scenarios.ts";
+import { sides } from "./sides/catalogue.ts";
 
-import { SQL } from "bun";
-import { startPostgres } from "lenso-jobs-plugin/host-fixtures";
-import { jobsSide } from "./jobs-side.ts";
-import { pgBossSide } from "./pg-boss-side.ts";
-import type { Side } from "./side.ts";
-
-const rounds = Number(process.argv[2] ?? 5);
-const server = process.env.DATABASE_URL ? undefined : await startPostgres();
-const url = process.env.DATABASE_URL ?? (await server?.createDatabase("bench")) ?? "";
-
-const scenarios: Readonly<Record<string, (side: Side) => Promise<number>>> = {
-  "enqueue, 1 in flight": (side) => inFlight(1, 300, () => side.enqueue()),
-  "enqueue, 16 in flight": (side) => inFlight(16, 4000, () => side.enqueue()),
-  "bulk, 1000 at once": (side) =>
-    rate(4000, async () => {
-      for (let time = 0; time < 4; time += 1) await side.bulk(1000, side);
-    }),
-  "claim and complete, one at a time": (side) => inFlight(1, 200, async () => void (await side.workOne())),
-  "drain, 500 in flight": async (side) => {
-    const startedAt = performance.now();
-    const done = await side.drain(500);
-    return done / seconds(startedAt);
-  },
-};
-
-const sides = [await jobsSide(url), await pgBossSide(url)];
-const results = new Map<string, number[]>();
-for (let round = 0; round <= rounds; round += 1) {
-  for (const [scenario, run] of Object.entries(scenarios)) {
-    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
-      const figure = await run(side);
-      // The first round warms both up.
-      if (round > 0)
-        results.set(`${scenario}|${side.name}`, [...(results.get(`${scenario}|${side.name}`) ?? []), figure]);
-    }
-  }
+let commandLine: ReturnType<typeof readCommandLine>;
+try {
+  commandLine = readCommandLine(process.argv.slice(2));
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+  process.exit(2);
 }
-await Promise.all(sides.map((side) => side.stop()));
-
-const sql = new SQL(url, { max: 1 });
-const [settings] =
-  await sql`select version(), current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit`;
-await sql.close();
-console.log(
-  `${String(settings.version).slice(0, 30)}, fsync ${settings.fsync}, synchronous_commit ${settings.commit}, ${rounds} rounds, jobs/s, median (lowest..highest)`,
-);
-for (const scenario of Object.keys(scenarios)) {
-  const [ours, theirs] = sides.map((side) =>
-    (results.get(`${scenario}|${side.name}`) ?? []).sort((a, b) => a - b),
-  );
-  const text = (list: number[] = []) =>
-    `${median(list)} (${Math.round(list[0] ?? 0)}..${Math.round(list.at(-1) ?? 0)})`;
+if (commandLine.list) {
   console.log(
-    `${scenario.padEnd(34)} lenso-jobs ${text(ours).padEnd(24)} pg-boss ${text(theirs).padEnd(24)} ratio ${(median(ours) / median(theirs)).toFixed(2)}`,
+    `scenarios: ${allScenarios(commandLine.size)
+      .map(({ name }) => name)
+      .join(", ")}`,
   );
-}
-await server?.stop();
-
-async function inFlight(width: number, count: number, call: () => Promise<void>): Promise<number> {
-  let left = count;
-  return rate(count, () =>
-    Promise.all(
-      Array.from({ length: width }, async () => {
-        while (left-- > 0) await call();
-      }),
-    ),
-  );
+  console.log(`sides: ${Object.keys(sides).join(", ")}`);
+  process.exit(0);
 }
 
-async function rate(count: number, work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return count / seconds(startedAt);
-}
+// The first Ctrl-C asks for the report of what there is; a second one ends at once.
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
 
-function seconds(startedAt: number): number {
-  return (performance.now() - startedAt) / 1000;
-}
-
-function median(list: readonly number[] = []): number {
-  return Math.round(list[list.length >> 1] ?? 0);
-}
+const { out, ...plan } = commandLine;
+await using database = await openBenchDatabase(process.env["DATABASE_URL"] || undefined);
+const settings = await readSettings(database.url, database.place);
+const found = await runScenarios({
+  ...plan,
+  databaseUrl: database.url,
+  signal: stopping.signal,
+  say: (line) => console.log(line),
+});
+const folder = resolve(out);
+console.log(`\n${await writeReport(folder, settings, found)}`);
+console.log(`Written to ${folder}`);
+if (found.failures.length > 0) process.exitCode = 1;
