@@ -44,7 +44,10 @@ export interface EnqueueOptions {
   readonly runAt?: Date;
   /** 1..256 bytes. One key is one job of this queue: the same task and input again give the same id, others a conflict. */
   readonly deduplicationKey?: string;
-  /** The caller's own transaction, in a form that the provider documents: the job exists when it commits. */
+  /**
+   * The caller's own open transaction, in a form that the provider documents (kysely, drizzle, pg…): the job exists when it commits, and
+   * never without the caller's own rows. Where a statement of the transaction has failed, so does the enqueue.
+   */
   readonly transaction?: unknown;
 }
 

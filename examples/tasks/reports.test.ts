@@ -6,15 +6,17 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { SQL } from "bun";
 import { createManageAdapter, defineManage, startApp } from "lenso-jobs-plugin/host-fixtures";
-import { migratePostgresTaskQueue } from "lenso-jobs-plugin/tasks/postgres";
+import { migratedDatabase } from "../../tasks/postgres/testing/open-test-queue.ts";
 import { root } from "../../tests/support/repository-files.ts";
-import { testDatabase } from "../../tests/support/test-database.ts";
 import { createSignedSessions, type SignedSessions } from "./auth/signed-sessions.ts";
 import { createTasksOperations } from "./src/create-tasks-operations.ts";
+import { SessionRefused } from "./src/identity.ts";
 import { migrateReports } from "./src/migrate-reports.ts";
+import { createProgressDisplay } from "./src/progress-display.ts";
 import type { ReportRow } from "./src/report-input.ts";
 import { createReportOwnership, requestKey } from "./src/report-ownership.ts";
 import { createReportPlugins } from "./src/report-plugins.ts";
+import { createReportService } from "./src/report-service.ts";
 
 const ada = { realmId: "acme", subjectId: "ada" };
 const eve = { realmId: "acme", subjectId: "eve" };
@@ -23,6 +25,7 @@ const rows: readonly ReportRow[] = [
   { label: "rent", amountCents: 90_000 },
   { label: "food", amountCents: 31_250 },
 ];
+const otherRows: readonly ReportRow[] = [{ label: "rent", amountCents: 95_000 }];
 const manyRows = Array.from({ length: 60 }, (_, n) => ({ label: `l${n % 7}`, amountCents: n * 100 }));
 
 let url: string;
@@ -30,11 +33,10 @@ let sql: SQL;
 let sessions: SignedSessions;
 
 beforeAll(async () => {
-  ({ url } = await testDatabase());
+  ({ url } = await migratedDatabase());
   process.env["DATABASE_URL"] = url; // what the application reads; each test file has an environment of its own
   sql = new SQL(url, { max: 3 });
   sessions = createSignedSessions({ sql, key });
-  await migratePostgresTaskQueue({ connectionString: url, queueName: "reports" });
   await migrateReports(sql);
 }, 60_000);
 
@@ -59,12 +61,24 @@ async function appOf(session: string) {
       const outcome = await adapter.invoke(name, input);
       return outcome.ok ? outcome.data : outcome.error.code;
     },
+    /** Works on what is due, in this process. */
+    work: () => app.get(plugins.tasks).runBatch(),
     [Symbol.asyncDispose]: () => app.stop(),
   };
 }
 
 async function sessionOf(identity: typeof ada, seconds = 600): Promise<string> {
   return (await sessions.issue(identity, seconds)).session;
+}
+
+/** What a process reads that acts for somebody. */
+async function environmentOf(identity: typeof ada): Promise<Record<string, string>> {
+  return {
+    ...(process.env as Record<string, string>),
+    TASK_SESSION_KEY: key.toString("hex"),
+    TASK_AUTH_SOURCE_MODULE: "./auth/signed-sessions.ts",
+    TASK_SESSION: await sessionOf(identity),
+  };
 }
 
 /** A worker process, as `bun run worker` starts it. */
@@ -127,7 +141,7 @@ test("forged, expired and revoked sessions start nothing", async () => {
     "ada",
     "",
   ])
-    await expect(appOf(refused)).rejects.toThrow();
+    await expect(appOf(refused)).rejects.toThrow(SessionRefused);
 });
 
 test("a session that is revoked while the application runs ends every operation", async () => {
@@ -142,43 +156,171 @@ test("a session that is revoked while the application runs ends every operation"
   expect(await owner.call("submit", { reportId: "until-revoked", rows })).toBe("session-refused");
 });
 
-test("a crash between reservation, enqueue and mapping leaves nothing to anybody, until the owner asks again", async () => {
-  const ownership = createReportOwnership(sql);
+/** Runs a submit in a process of its own and kills it at the moment when it waits for a table. */
+async function submitAndDieAt(table: string, reportId: string): Promise<void> {
+  const blocker = await sql.reserve();
+  // The command itself: `bun run` would be another process, and its death not the command's.
+  const cli = ["host-fixtures/app-command/cli.ts", "call", "tasks", "submit"];
+  try {
+    await blocker.unsafe(`begin; lock table ${table} in access exclusive mode`);
+    const child = Bun.spawn([process.execPath, ...cli, "--root", "examples/tasks", "--stdin", "--json"], {
+      cwd: root,
+      env: await environmentOf(ada),
+      stdin: new Blob([JSON.stringify({ reportId, rows })]),
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    let waiting: { pid: number }[] = [];
+    await until(`a submit that waits for ${table}`, async () => {
+      waiting = await sql`
+        select distinct pid from pg_locks
+        where not granted and relation = ${table}::regclass
+          and database = (select oid from pg_database where datname = current_database())`;
+      return waiting.length > 0;
+    }).finally(() => child.kill("SIGKILL"));
+    await child.exited;
+    // What it sent last must not happen after its death.
+    for (const { pid } of waiting) await sql`select pg_terminate_backend(${pid}, 5000)`;
+  } finally {
+    await blocker.unsafe("rollback");
+    await blocker.release();
+  }
+}
+
+test("a submit killed between reservation and enqueue leaves an id that is only its owner's, and he submits again", async () => {
   await using owner = await appOf(await sessionOf(ada));
   await using stranger = await appOf(await sessionOf(eve));
+  await submitAndDieAt("pgboss.lenso_task_key", "reserved");
 
-  const reservation = await ownership.reserve(ada, "orphan", rows); // and here it crashed
-  if (reservation === null) throw new Error("the report is somebody's");
-  expect(await stranger.call("submit", { reportId: "orphan", rows })).toBe("report-unavailable");
-
-  const queue = owner.app.get(owner.plugins.tasks);
-  const { task } = owner.plugins;
-  const job = { reportId: "orphan", rows, revision: reservation.revision };
-  const jobId = await queue.enqueue(task, job, { deduplicationKey: requestKey(ada, reservation) }); // or here
-  expect(await owner.call("query", { jobId })).toBeNull();
-  expect(await stranger.call("query", { jobId })).toBeNull();
-
-  expect(await owner.call("submit", { reportId: "orphan", rows })).toEqual({ reportId: "orphan", jobId });
-  expect(await owner.call("query", { jobId })).toMatchObject({ state: "pending" });
-  expect(await stranger.call("query", { jobId })).toBeNull();
-  await expect(
-    sql`update task_example_report_owners set subject_id = 'eve' where report_id = 'orphan'`,
-  ).rejects.toThrow("the owner of a report never changes");
-  await owner.call("cancel", { jobId });
+  expect(await owner.app.get(owner.plugins.tasks).lookupDeduplicationKey(keyOf("reserved"))).toBeNull();
+  expect(await stranger.call("submit", { reportId: "reserved", rows })).toBe("report-unavailable");
+  expect(await stranger.call("report", { reportId: "reserved" })).toBeNull();
+  const { jobId } = (await owner.call("submit", { reportId: "reserved", rows })) as { jobId: string };
+  expect(await owner.call("cancel", { jobId })).toEqual({ outcome: "cancelled" });
 });
+
+test("a submit killed between enqueue and mapping leaves a job that nobody reaches until its owner submits again", async () => {
+  await using owner = await appOf(await sessionOf(ada));
+  await using stranger = await appOf(await sessionOf(eve));
+  await submitAndDieAt("task_example_report_jobs", "unmapped");
+
+  const held = await owner.app.get(owner.plugins.tasks).lookupDeduplicationKey(keyOf("unmapped"));
+  const jobId = held?.jobId ?? "";
+  expect(held?.status).toMatchObject({ state: "pending" });
+  for (const each of [owner, stranger]) {
+    expect(await each.call("query", { jobId })).toBeNull();
+    expect(await each.call("cancel", { jobId })).toEqual({ outcome: "missing" });
+    expect(await each.call("retry", { jobId })).toEqual({ retried: false });
+  }
+  expect(await owner.call("submit", { reportId: "unmapped", rows })).toEqual({ reportId: "unmapped", jobId });
+  expect(await stranger.call("query", { jobId })).toBeNull();
+  expect(await owner.call("cancel", { jobId })).toEqual({ outcome: "cancelled" });
+});
+
+function keyOf(reportId: string): string {
+  return requestKey(ada, { reportId, revision: 1 });
+}
+
+test("a report's owner never changes, whatever statement tries", async () => {
+  await createReportOwnership(sql).reserve(ada, "kept", rows);
+  await expect(
+    sql`update task_example_report_owners set subject_id = 'eve' where report_id = 'kept'`,
+  ).rejects.toThrow("the owner of a report never changes");
+});
+
+test("the same report id with other rows is a new job, and overwrites the report", async () => {
+  await using owner = await appOf(await sessionOf(ada));
+  const submit = async (given: readonly ReportRow[]) =>
+    ((await owner.call("submit", { reportId: "again", rows: given })) as { jobId: string }).jobId;
+  const sumOf = async () => {
+    const report = await owner.call("report", { reportId: "again" });
+    return (report as { summary: { all: { sum: number } } }).summary.all.sum;
+  };
+  const first = await submit(rows);
+  expect(await submit(rows)).toBe(first);
+  await owner.work();
+  expect(await sumOf()).toBe(121_250);
+  const second = await submit(otherRows);
+  expect(second).not.toBe(first);
+  await owner.work();
+  expect(await sumOf()).toBe(95_000);
+  expect([first, second]).not.toContain(await submit(rows)); // as at first, and yet a request of its own
+  await owner.work();
+  expect(await sumOf()).toBe(121_250);
+});
+
+test("an older request that runs late leaves the newer report alone", async () => {
+  const { write, read } = createReportService({ sql });
+  const { signal } = new AbortController();
+  await write({ reportId: "late", revision: 2, rows: otherRows }, signal);
+  const late = await write({ reportId: "late", revision: 1, rows: manyRows }, signal);
+  expect(late).toEqual({ revision: 1, rowsDone: 0, superseded: true });
+  expect(await read("late")).toMatchObject({ revision: 2, rowsTotal: 1, summary: { all: { sum: 95_000 } } });
+});
+
+test("a job that failed for good is retried by its owner, and its report is written", async () => {
+  await using owner = await appOf(await sessionOf(ada));
+  await sql`alter table task_example_reports add constraint refused check (report_id <> 'fails')`;
+  const { jobId } = (await owner.call("submit", { reportId: "fails", rows })) as { jobId: string };
+  await sql`update pgboss.job set retry_limit = 0 where id = ${jobId}::uuid`; // as if this were its last attempt
+  await owner.work();
+  expect(await owner.call("query", { jobId })).toMatchObject({ state: "failed", attempt: 1 });
+  expect(await owner.call("report", { reportId: "fails" })).toBeNull();
+
+  await sql`alter table task_example_reports drop constraint refused`;
+  expect(await owner.call("retry", { jobId })).toEqual({ retried: true });
+  await owner.work();
+  expect(await owner.call("query", { jobId })).toMatchObject({ state: "succeeded", attempt: 2 });
+  expect(await owner.call("report", { reportId: "fails" })).toMatchObject({ rowsDone: 2 });
+});
+
+test("a report that is cancelled while it is written stops at the chunk where it was", async () => {
+  await using owner = await appOf(await sessionOf(ada));
+  const { jobId } = (await owner.call("submit", { reportId: "stopped", rows: manyRows })) as {
+    jobId: string;
+  };
+  await using _worker = startWorker(300);
+  const done = async () => rowsDone(await owner.call("report", { reportId: "stopped" }));
+  await until("some rows", async () => (await done()) >= 10);
+  expect(await owner.call("cancel", { jobId })).toEqual({ outcome: "requested" });
+  await until("the job's end", async () => {
+    const status = (await owner.call("query", { jobId })) as { state: string };
+    return status.state === "cancelled";
+  });
+  expect(await done()).toBeLessThan(60);
+  expect(await owner.call("cancel", { jobId })).toEqual({ outcome: "terminal" });
+}, 60_000);
+
+function rowsDone(report: unknown): number {
+  return (report as { readonly rowsDone: number } | null)?.rowsDone ?? 0;
+}
+
+test("a worker that is told to end writes the report under way to its end, and ends well", async () => {
+  await using owner = await appOf(await sessionOf(ada));
+  const { jobId } = (await owner.call("submit", { reportId: "drained", rows: manyRows })) as {
+    jobId: string;
+  };
+  const worker = startWorker(100);
+  await until("some rows", async () => rowsDone(await owner.call("report", { reportId: "drained" })) >= 10);
+  worker.child.kill("SIGTERM");
+  expect(await worker.child.exited).toBe(0);
+  expect(await owner.call("report", { reportId: "drained" })).toMatchObject({ rowsDone: 60 });
+  expect(await owner.call("query", { jobId })).toMatchObject({ state: "succeeded", attempt: 1 });
+}, 60_000);
 
 test("a report whose worker is killed goes on where it was, in another worker, and ends once", async () => {
   await using owner = await appOf(await sessionOf(ada));
   const { jobId } = (await owner.call("submit", { reportId: "killed", rows: manyRows })) as { jobId: string };
   const doomed = startWorker(300);
-  const done = async () =>
-    ((await owner.call("report", { reportId: "killed" })) as { rowsDone: number } | null)?.rowsDone ?? 0;
+  const done = async () => rowsDone(await owner.call("report", { reportId: "killed" }));
   await until("some rows", async () => (await done()) >= 20);
   doomed.child.kill("SIGKILL");
   await doomed.child.exited;
   const before = await done();
   expect(before).toBeLessThan(60);
-  await sql`update pgboss.job set heartbeat_on = now() - interval '1 hour' where state = 'active'`; // as if it had been dead for long
+  // As if it had been dead for long, and nobody had looked since.
+  await sql`update pgboss.job set heartbeat_on = now() - interval '1 hour' where state = 'active'`;
+  await sql`update pgboss.queue set monitor_on = null, monitor_claim_on = null where name = 'reports'`;
   await using _worker = startWorker();
   await until("the report's end", async () => (await done()) === 60);
   await until("the job's end", async () => {
@@ -195,12 +337,7 @@ test("a report whose worker is killed goes on where it was, in another worker, a
 
 test("an MCP client submits, queries, cancels and retries, and has no other tool", async () => {
   const client = new Client({ name: "test", version: "1.0.0" });
-  const env = {
-    ...(process.env as Record<string, string>),
-    TASK_SESSION_KEY: key.toString("hex"),
-    TASK_AUTH_SOURCE_MODULE: "./auth/signed-sessions.ts",
-    TASK_SESSION: await sessionOf(ada),
-  };
+  const env = await environmentOf(ada);
   const args = ["run", "--silent", "mcp", "--root", "examples/tasks"];
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args, cwd: root, env, stderr: "ignore" }),
@@ -229,3 +366,28 @@ test("an MCP client submits, queries, cancels and retries, and has no other tool
     await client.close();
   }
 }, 30_000);
+
+test("progress is one line that changes on a terminal, and a line a quarter elsewhere", () => {
+  const shownOn = (isTTY: boolean): string => {
+    let text = "";
+    const display = createProgressDisplay({ isTTY, write: (more) => (text += more) });
+    for (const done of [5, 10, 15, 20]) display.show({ reportId: "r", rowsDone: done, rowsTotal: 20 });
+    display.end("r");
+    display.show({ reportId: "s", rowsDone: 1, rowsTotal: 20 });
+    display.interrupt(() => (text += "a line of the log\n"));
+    display.end("s");
+    return text;
+  };
+  expect(shownOn(false).trimEnd().split("\n")).toEqual([
+    "r [#####---------------] 5/20 rows",
+    "r [##########----------] 10/20 rows",
+    "r [###############-----] 15/20 rows",
+    "r [####################] 20/20 rows",
+    "s [#-------------------] 1/20 rows",
+    "a line of the log",
+    "s [#-------------------] 1/20 rows, stopped",
+  ]);
+  const whole = shownOn(true);
+  expect(whole.split("\n")).toHaveLength(4); // the end of r, the log's line, the end of s, and nothing below
+  expect(whole).toContain("\r\u001B[Ka line of the log\n");
+});

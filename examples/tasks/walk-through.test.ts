@@ -6,7 +6,7 @@ import { root } from "../../tests/support/repository-files.ts";
 
 const page = readFileSync(join(import.meta.dir, "README.md"), "utf8");
 const localEnv = join(import.meta.dir, "local.env");
-const background: ReturnType<typeof startBlock>[] = [];
+const background: ReturnType<typeof startShell>[] = [];
 
 beforeAll(async () => {
   const database = startBlock("database");
@@ -23,7 +23,9 @@ afterAll(async () => {
 }, 30_000);
 
 test("the README's commands do what it says, from the first to the last", async () => {
-  const first = await runBlocks(["set up", "inspect", "cancel"]);
+  const terminal = startTerminal();
+  background.push(terminal);
+  const first = await terminal.paste(["set up", "inspect", "cancel"]);
   expect(first).toContain('"name":"submit"');
   expect(first).toContain('"data":{"state":"pending","attempt":0,"maxAttempts":5,"cancelRequested":false}');
   expect(first).toContain('"data":{"outcome":"cancelled"}');
@@ -32,8 +34,7 @@ test("the README's commands do what it says, from the first to the last", async 
   const worker = startBlock("worker");
   background.push(worker);
   await worker.printed("SIGTERM or Ctrl-C drains");
-  const second = await runBlocks(["set up", "report"]);
-  expect(second).toContain('"sum":121250');
+  expect(await terminal.paste(["report"])).toContain('"sum":121250');
   await worker.printed("april [####################] 2/2 rows");
   worker.child.kill("SIGTERM");
   await worker.printed('"msg":"stopped"');
@@ -45,33 +46,35 @@ function block(name: string): string {
   return code;
 }
 
-/** Blocks that end, one after the other in one shell, as they would be pasted. */
-async function runBlocks(names: readonly string[]): Promise<string> {
-  const child = Bun.spawn(["bash", "-eo", "pipefail", "-c", names.map(block).join("\n")], {
-    cwd: root,
-    env: withBun(),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [output, errors, exitCode] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  if (exitCode !== 0) throw new Error(`${names.join(", ")} ended with ${exitCode}:\n${output}\n${errors}`);
-  return output;
+/** A shell that stays: what one block exports, the next one has. A command that fails ends it. */
+function startTerminal() {
+  const terminal = startShell(["bash", "-eo", "pipefail"], "pipe");
+  let pasted = 0;
+  return {
+    ...terminal,
+    /** What the blocks print. */
+    async paste(names: readonly string[]): Promise<string> {
+      const from = terminal.text().length;
+      pasted += 1;
+      // Braces, so that no command reads what is to be run next; and what they print shows that all of it was.
+      const script = `{\n${names.map(block).join("\n")}\n} </dev/null\necho "pasted ${pasted}"\n`;
+      await terminal.child.stdin?.write(script);
+      await terminal.child.stdin?.flush();
+      await terminal.printed(`pasted ${pasted}\n`);
+      return terminal.text().slice(from);
+    },
+  };
 }
 
 /** A block that goes on until it is told to stop; `exec`, so that the signal reaches it and not its shell. */
 function startBlock(name: string) {
   const lines = block(name).trim().split("\n");
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1) ?? ""}`].join("\n");
-  const child = Bun.spawn(["bash", "-ec", script], {
-    cwd: root,
-    env: withBun(),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
+  return startShell(["bash", "-ec", script], "ignore");
+}
+
+function startShell(command: string[], stdin: "pipe" | "ignore") {
+  const child = Bun.spawn(command, { cwd: root, env: withBun(), stdin, stdout: "pipe", stderr: "pipe" });
   let text = "";
   const looks = new Set<() => void>();
   const read = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
@@ -84,12 +87,13 @@ function startBlock(name: string) {
   const reading = Promise.all([read(child.stdout), read(child.stderr)]);
   return {
     child,
+    text: () => text,
     printed: (wanted: string) =>
       new Promise<void>((resolve, reject) => {
         const look = (): void => void (text.includes(wanted) && resolve());
         looks.add(look);
         look();
-        void reading.then(() => reject(new Error(`"${name}" ended without printing ${wanted}:\n${text}`)));
+        void reading.then(() => reject(new Error(`it ended without printing ${wanted}:\n${text}`)));
       }),
   };
 }

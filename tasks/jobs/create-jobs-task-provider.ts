@@ -27,8 +27,11 @@ import { JobsWorkerBackend } from "./worker-backend.ts";
  * Tasks on a bound `lenso.jobs@1`: the record of each task is kept in a schema made by `migrateJobsTaskQueue`, in the same database as
  * the jobs or in another; the Jobs capability only carries it to a worker.
  *
- * `transaction` of an enqueue is the caller's open transaction on the record's database (a kysely `Transaction`, a `pg` client or the
- * `tx` of `Bun.SQL`): the task exists when it commits. Starts nothing and connects to nothing yet.
+ * `transaction` of an enqueue is the caller's open transaction on the record's database: a kysely `Transaction`, the `tx` of drizzle
+ * (on node-postgres or `Bun.SQL`), a `pg` client between BEGIN and COMMIT, or the `tx` of `Bun.SQL`. Task and deduplication key come and
+ * go with it, savepoints included, and so with the caller's own rows; the carrying job is enqueued after the commit, by this process
+ * within milliseconds or by the sweep of any worker. A refused enqueue (a conflict, an expired key) leaves the transaction usable. Nothing
+ * is ever sent on another connection instead. Starts nothing and connects to nothing yet.
  *
  * @throws TaskQueueError `invalid-options`; `cause` names the key.
  * @example

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { JobsClient, SignalsClient } from "../../capability/index.ts";
 import { expectedDatabaseUrl, isDatabaseUrl } from "../../plugin/store/drivers/database-url.ts";
-import { isSchemaName } from "../../plugin/store/schema/identifier.ts";
+import { isRoleName, isSchemaName } from "../../plugin/store/schema/identifier.ts";
 import { checkOptions, integer } from "../check-options.ts";
 import { type BorrowedPool, isBorrowedPool } from "./records/borrowed-pool.ts";
 import type { RecordDatabaseOptions } from "./records/record-database.ts";
@@ -96,7 +96,16 @@ const provider = v.strictObject({
 
 const providerOptions = v.pipe(provider, v.check(oneSource, expectedSource));
 const migrateOptions = v.pipe(
-  v.strictObject({ ...v.partial(provider).entries, ...database }),
+  v.strictObject({
+    ...v.partial(provider).entries,
+    ...database,
+    runtimeRole: v.exactOptional(
+      text(
+        "expected a role name of 1..63 bytes without control characters, and not public, none or pg_…",
+        isRoleName,
+      ),
+    ),
+  }),
   v.check(oneSource, expectedSource),
 );
 
@@ -104,7 +113,8 @@ type WithDefaults = "schema" | "pollIntervalMs" | "retentionSeconds" | "sweepInt
 /** The provider's options with their defaults. */
 export type CheckedProviderOptions = JobsTaskProviderOptions &
   Required<Pick<JobsTaskProviderOptions, WithDefaults>>;
-type CheckedDatabase = JobsTaskDatabase & Required<Pick<JobsTaskDatabase, "schema">>;
+type CheckedMigration = JobsTaskDatabase &
+  Required<Pick<JobsTaskDatabase, "schema">> & { readonly runtimeRole?: string };
 
 /** @throws TaskQueueError `invalid-options` */
 export function checkProviderOptions(options: JobsTaskProviderOptions): CheckedProviderOptions {
@@ -112,7 +122,7 @@ export function checkProviderOptions(options: JobsTaskProviderOptions): CheckedP
 }
 
 /** The options of the migration; those of the provider fit as well, so that one object serves both. @throws TaskQueueError `invalid-options` */
-export function checkMigrateOptions(options: JobsTaskDatabase): CheckedDatabase {
+export function checkMigrateOptions(options: JobsTaskDatabase): CheckedMigration {
   return checkOptions(migrateOptions, options, "migrate");
 }
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SQL } from "bun";
+import { drizzle as drizzleBun } from "drizzle-orm/bun-sql";
+import { drizzle as drizzlePg } from "drizzle-orm/node-postgres";
 import { CamelCasePlugin, Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import { newTask, workAll } from "./testing/given.ts";
@@ -69,6 +71,28 @@ const clients: Client[] = [
       } finally {
         await db.destroy();
       }
+    },
+  },
+  {
+    name: "drizzle on node-postgres",
+    async transaction(url, work) {
+      const client = new pg.Pool({ connectionString: url, max: 1 });
+      try {
+        await drizzlePg({ client }).transaction((tx) =>
+          work(tx, (part) => tx.transaction((inner) => part(inner))),
+        );
+      } finally {
+        await client.end();
+      }
+    },
+  },
+  {
+    name: "drizzle on Bun.SQL",
+    async transaction(url, work) {
+      await using client = new SQL(url, { max: 1 });
+      await drizzleBun({ client }).transaction((tx) =>
+        work(tx, (part) => tx.transaction((inner) => part(inner))),
+      );
     },
   },
 ];

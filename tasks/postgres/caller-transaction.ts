@@ -1,4 +1,5 @@
-import pg from "pg";
+import type pg from "pg";
+import { type DrizzleTransaction, isDrizzle, runDrizzle } from "../drizzle-transaction.ts";
 import { TaskQueueError } from "../task-queue-error.ts";
 import { fromKysely } from "./boss.ts";
 import type { Row, SqlRunner } from "./database.ts";
@@ -7,7 +8,7 @@ type Like = Readonly<Record<string, unknown>>;
 
 /**
  * Statements in the caller's own transaction: a kysely `Transaction`, a `pg` client that is in one, or the `tx` of drizzle's
- * `db.transaction`. What it cannot run (25P02: the transaction has failed before) rejects as its driver says it; no other connection
+ * `db.transaction`, over node-postgres or another client. What it cannot run (25P02: the transaction has failed before) rejects as its driver says it; no other connection
  * is ever used instead.
  *
  * @throws TaskQueueError `invalid-options` for anything else
@@ -21,9 +22,13 @@ export function callerTransaction(transaction: unknown): SqlRunner {
     if (like["isTransaction"] !== true) throw refused("a Kysely that is in no transaction");
     return fromKysely(like as unknown as Parameters<typeof fromKysely>[0]);
   }
-  if (hasMethods(like, "execute", "transaction")) {
-    if (!hasMethods(like, "rollback")) throw refused("a drizzle database that is in no transaction");
-    return inDrizzle(like as unknown as DrizzleTransaction);
+  const drizzle = isDrizzle(like);
+  if (drizzle === "database") throw refused("a drizzle database that is in no transaction");
+  if (drizzle === "transaction") {
+    const joined = like as unknown as DrizzleTransaction;
+    return {
+      executeSql: async (text, values = []) => ({ rows: [...(await runDrizzle(joined, text, values))] }),
+    };
   }
   if (hasMethods(like, "query")) {
     if (!hasMethods(like, "escapeLiteral")) throw refused("a pool, not one of its clients");
@@ -39,29 +44,6 @@ function inPgClient(client: pg.ClientBase): SqlRunner {
     executeSql: (text, values) =>
       values === undefined ? client.query<Row>(text) : client.query<Row>(text, [...values]),
   };
-}
-
-interface DrizzleTransaction {
-  execute(statement: string): Promise<readonly Row[] | { readonly rows: readonly Row[] }>;
-}
-
-/** drizzle takes a text without values, so they are written into it, escaped as pg escapes literals. */
-function inDrizzle(transaction: DrizzleTransaction): SqlRunner {
-  return {
-    async executeSql(text, values = []) {
-      const statement = text.replaceAll(/\$(\d+)/g, (_, number: string) =>
-        literal(values[Number(number) - 1]),
-      );
-      const answer = await transaction.execute(statement);
-      return { rows: [...("rows" in answer ? answer.rows : answer)] };
-    },
-  };
-}
-
-function literal(value: unknown): string {
-  if (value === null || value === undefined) return "null";
-  if (typeof value !== "string") throw new TypeError(`a value of type ${typeof value} in a statement`);
-  return pg.escapeLiteral(value);
 }
 
 function hasMethods(value: object, ...names: readonly string[]): boolean {

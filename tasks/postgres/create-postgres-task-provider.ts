@@ -21,6 +21,11 @@ import { createWorkerServices, type WorkerServices } from "./worker-services.ts"
  * `provider-unavailable` (a worker's `done` rejects), and the cause names the command. Nothing runs in the background before the first
  * worker starts; jobs of a crashed worker are recovered only while some provider of the queue has a worker.
  *
+ * `transaction` of an enqueue is the caller's open transaction on the same database: a kysely `Transaction`, the `tx` of drizzle (on
+ * node-postgres or `Bun.SQL`), or a `pg` client between BEGIN and COMMIT. Job and deduplication key come and go with it, savepoints
+ * included, and so with the caller's own rows; workers are woken by the commit. A refused enqueue (a conflict, an expired key) leaves the
+ * transaction usable. Nothing is ever sent on another connection instead. A bare `Bun.SQL` transaction cannot be joined.
+ *
  * @throws TaskQueueError `invalid-options`
  *
  * @example

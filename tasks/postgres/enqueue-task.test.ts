@@ -1,5 +1,8 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { drizzle as drizzleBun } from "drizzle-orm/bun-sql";
+import { drizzle as drizzlePg } from "drizzle-orm/node-postgres";
+import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { TaskProvider } from "../provider.ts";
@@ -36,17 +39,13 @@ const kinds: readonly [
     (pool, work) => new Kysely({ dialect: new PostgresDialect({ pool }) }).transaction().execute(work),
   ],
   ["a pg client", (pool, work) => withClient(pool, work)],
-  // What of drizzle's `tx` is used, over drizzle's own node-postgres driver's way of answering.
+  ["drizzle on node-postgres", (pool, work) => drizzlePg({ client: pool }).transaction(work)],
   [
-    "drizzle",
-    (pool, work) =>
-      withClient(pool, (client) =>
-        work({
-          execute: (text: string) => client.query(text),
-          transaction: () => undefined,
-          rollback: () => undefined,
-        }),
-      ),
+    "drizzle on Bun.SQL",
+    async (_, work) => {
+      await using client = new SQL(url, { max: 1 });
+      await drizzleBun({ client }).transaction(work);
+    },
   ],
 ];
 
@@ -173,7 +172,8 @@ test("what cannot be joined is refused with what it is", async () => {
   expect(await refusal(queue.pool)).toContain("a pool");
   expect(await refusal(kysely)).toContain("no transaction");
   expect(await refusal(idle)).toContain("BEGIN");
-  expect(await refusal({ execute: () => 1, transaction: () => 1 })).toContain("no transaction");
+  expect(await refusal(drizzlePg({ client: queue.pool }))).toContain("no transaction");
+  expect(await refusal(drizzleBun({ client: bun }))).toContain("no transaction");
   idle.release();
   await bun.close();
   expect((await provider.list({ tasks: ["t"], limit: 10 })).jobs).toEqual([]);
@@ -191,6 +191,46 @@ test("kysely's own statements and an enqueue commit together", async () => {
   });
   const { rows } = await sql<{ id: string }>`select id from ${table}`.execute(db);
   expect(await provider.get(rows[0]?.id ?? "")).toMatchObject({ state: "pending" });
+});
+
+test("drizzle's own rows, a savepoint and an enqueue commit together", async () => {
+  await using given = await setup();
+  const { provider, queue } = given;
+  const orders = pgTable(`orders_${queue.queueName}`, { id: uuid().primaryKey(), note: text() });
+  await queue.pool.query(`create table "orders_${queue.queueName}" (id uuid primary key, note text)`);
+  const db = drizzlePg({ client: queue.pool });
+  const [kept, dropped] = await db.transaction(async (tx) => {
+    const id = await provider.enqueue({ ...request, transaction: tx });
+    await tx.insert(orders).values({ id, note: "kept" });
+    let inner = "";
+    const undone = tx.transaction(async (savepoint) => {
+      inner = await provider.enqueue({ ...request, deduplicationKey: "inner", transaction: savepoint });
+      await savepoint.insert(orders).values({ id: inner, note: "dropped" });
+      savepoint.rollback();
+    });
+    expect(await undone.then(String, (error: Error) => error.name)).toContain("Error");
+    return [id, inner];
+  });
+  expect(await db.select().from(orders)).toEqual([{ id: kept, note: "kept" }]);
+  expect(await provider.get(kept ?? "")).toMatchObject({ state: "pending" });
+  expect(await provider.get(dropped ?? "")).toBeNull();
+  expect(await provider.lookupDeduplicationKey("inner")).toBeNull();
+});
+
+test("what drizzle says of a failed statement quotes no input", async () => {
+  await using given = await setup();
+  const { provider, queue } = given;
+  const canary = ["CANARY", "input"].join("-");
+  const transaction = drizzlePg({ client: queue.pool }).transaction(async (tx) => {
+    await tx.execute("select 1 / 0").catch(() => {});
+    const refused: unknown = await provider
+      .enqueue({ ...request, input: canary, transaction: tx })
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "provider-unavailable", cause: { code: "25P02" } });
+    expect(Bun.inspect(refused)).not.toContain(canary);
+    throw new Error("undone");
+  });
+  expect(await transaction.then(String, String)).toBe("Error: undone");
 });
 
 test("enqueues that share a statement: one that PostgreSQL cannot store fails alone", async () => {

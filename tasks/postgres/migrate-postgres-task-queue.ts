@@ -18,6 +18,9 @@ const indexesWithinMs = 1_800_000;
  * well. The only thing that changes a schema. Safe to repeat, and when several run at once. Needs the right to create the schema, or
  * to create in it when it exists.
  *
+ * The provider itself changes no table. A role of its own needs, after every migration, `grant usage on schema pgboss to app` and
+ * `grant select, insert, update, delete on all tables in schema pgboss to app`: pg-boss names no narrower set.
+ *
  * @throws TaskQueueError `invalid-options`, or `provider-unavailable` with what the database said in `cause`
  *
  * @example

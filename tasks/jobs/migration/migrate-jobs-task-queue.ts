@@ -14,11 +14,20 @@ import {
 import { RecordDatabase } from "../records/record-database.ts";
 import { readTaskMigrations } from "./migrations.ts";
 import { taskSchemaProblem } from "./schema-problem.ts";
+import { grantTaskRuntime } from "./task-grants.ts";
 import { createTaskLedger, readTaskSchema, recordTaskMigration } from "./task-ledger.ts";
 import { TaskSchemaUnfit } from "./verify-task-schema.ts";
 
 /** Where to install the record. The provider's options fit as they are. */
-export type MigrateJobsTaskQueueOptions = JobsTaskDatabase & Partial<JobsTaskProviderOptions>;
+export type MigrateJobsTaskQueueOptions = JobsTaskDatabase &
+  Partial<JobsTaskProviderOptions> & {
+    /**
+     * A role that the provider logs in as, other than the one that migrates: it gets exactly what the provider needs, also on a schema that
+     * exists, and can then change no table, no other row of the schema and nothing that a task was recorded with. Name it at every
+     * migration, since a later one may need more. Default: no grants.
+     */
+    readonly runtimeRole?: string;
+  };
 
 const maxTries = 20;
 
@@ -28,7 +37,7 @@ const maxTries = 20;
  *
  * @throws TaskQueueError `invalid-options`, or `provider-unavailable` with the reason in `cause`.
  * @example
- * await migrateJobsTaskQueue({ connectionString: process.env.DATABASE_URL });
+ * await migrateJobsTaskQueue({ connectionString: process.env.MIGRATION_URL, runtimeRole: "reports_app" });
  */
 export async function migrateJobsTaskQueue(options: MigrateJobsTaskQueueOptions): Promise<void> {
   return migrateWith(await readTaskMigrations(), options);
@@ -43,7 +52,11 @@ export async function migrateWith(
   const database = new RecordDatabase(databaseOf(checked));
   try {
     await tryRepeatedly(() =>
-      database.transaction((session) => migrateSchema(session, checked.schema, migrations)),
+      database.transaction(async (session) => {
+        const isNewer = await migrateSchema(session, checked.schema, migrations);
+        const { schema, runtimeRole: role } = checked;
+        if (role !== undefined) await grantTaskRuntime(session, { schema, role, isNewer });
+      }),
     );
   } catch (cause) {
     throw cause instanceof TaskQueueError
@@ -54,11 +67,12 @@ export async function migrateWith(
   }
 }
 
+/** Whether a newer build was here before. */
 async function migrateSchema(
   session: Session,
   schema: string,
   migrations: readonly Migration[],
-): Promise<void> {
+): Promise<boolean> {
   await session.script(openingOf(schema));
   const state = await readTaskSchema(session, schema, migrations);
   const lookIn = `set local search_path = ${quoteIdentifier(schema)}, pg_temp;`;
@@ -72,6 +86,7 @@ async function migrateSchema(
     const problem = taskSchemaProblem(state, schema, migrations.length);
     if (problem !== undefined) throw new TaskSchemaUnfit(problem);
   }
+  return state.kind === "managed" && state.version > migrations.length;
 }
 
 async function apply(session: Session, migrations: readonly Migration[]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Row, SqlValue } from "../../../plugin/store/drivers/driver.ts";
+import { type DrizzleTransaction, isDrizzle, runDrizzle } from "../../drizzle-transaction.ts";
 import {
   type BunSession,
   isBorrowedPool,
@@ -13,8 +14,8 @@ import type { RecordSession } from "./record-session.ts";
 type Query = RecordSession["query"];
 
 /**
- * Statements on the caller's own open transaction: a kysely `Transaction`, a `pg` client between BEGIN and COMMIT, or the `tx` that
- * `Bun.SQL`'s `begin` and `savepoint` give. Told by what they can do, since they may come from another copy of their package.
+ * Statements on the caller's own open transaction: a kysely `Transaction`, the `tx` of drizzle's `db.transaction`, a `pg` client
+ * between BEGIN and COMMIT, or the `tx` that `Bun.SQL`'s `begin` and `savepoint` give. Told by what they can do, since they may come from another copy of their package.
  *
  * @throws TypeError for anything else: a pool, or a connection that is known to have no transaction open, would commit by itself.
  */
@@ -24,6 +25,13 @@ export function joinTransaction(transaction: unknown): Query {
     return (text, values) => runKysely(transaction, text, values);
   }
   if (isBunTransaction(transaction)) return (text, values) => runBun(transaction, text, values);
+  const drizzle =
+    typeof transaction === "object" && transaction !== null ? isDrizzle(transaction) : undefined;
+  if (drizzle === "database") throw new TypeError(`${expected}, got a drizzle database without one`);
+  if (drizzle === "transaction") {
+    const joined = transaction as DrizzleTransaction;
+    return (text, values) => runInDrizzle(joined, text, values);
+  }
   if (isBorrowedPool(transaction)) throw new TypeError(`${expected}, got a pool`);
   if (isPgClient(transaction)) {
     // Older clients cannot say. "I" is idle; in a failed transaction ("E") PostgreSQL refuses the statement with 25P02.
@@ -34,7 +42,19 @@ export function joinTransaction(transaction: unknown): Query {
   throw new TypeError(`${expected}, got something else`);
 }
 
-const expected = "transaction: expected an open transaction of kysely, pg or Bun.SQL";
+const expected = "transaction: expected an open transaction of kysely, drizzle, pg or Bun.SQL";
+
+async function runInDrizzle(
+  transaction: DrizzleTransaction,
+  text: string,
+  values: readonly SqlValue[],
+): Promise<readonly Row[]> {
+  try {
+    return await runDrizzle(transaction, text, values);
+  } catch (error) {
+    throw withCode(error);
+  }
+}
 
 interface KyselyExecutor {
   readonly isTransaction: boolean;
