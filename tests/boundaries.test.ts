@@ -38,6 +38,8 @@ test.each([
   ["host-fixtures/app-command/cli.ts", `import { jobsPlugin } from "../../plugin/index.ts";`],
   ["tests/support/mail.ts", `import { main } from "../../examples/email/main.ts";`],
   ["job-provider/provider.ts", `import { PgBoss } from "pg-boss";`],
+  ["job-provider/tree/tree-digest.ts", `import { readFile } from "node:fs/promises";`],
+  ["job-provider/lifecycle/job-events.ts", `import { sql } from "../host/database.ts";`],
   ["plugin/config.ts", `export { setup } from "./setup.test.ts";`],
   ["plugin/config.ts", `export { setup } from "./testing/setup.ts";`],
 ])("a planted violation is found: %s with %s", (path, source) => {

@@ -91,6 +91,11 @@ const rules: readonly Rule[] = [
     never: /^npm:pg-boss$/,
     because: "only tasks/postgres and bench import pg-boss",
   },
+  {
+    from: /^job-provider\/(?!host\/|index\.ts$)/,
+    only: /^(job-provider\/(?!host\/)|capability\/|node:(crypto|util)$|npm:(valibot|@standard-schema\/spec)$)/,
+    because: "what a job is does no I/O; only its host knows a database and files",
+  },
 ];
 
 /** A test, or a `testing/` folder that only tests import, takes whatever it exercises: no rule holds for it. */

@@ -1,0 +1,6 @@
+export {
+  type AnyRegistration,
+  type ExpandPluginJobs,
+  expandPluginJobs,
+  type JobsPlugin,
+} from "./expand-plugin-jobs.ts";

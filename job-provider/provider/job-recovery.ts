@@ -1,0 +1,42 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { JobSchema, JobSchemaDocuments } from "../configuration/job-schema.ts";
+
+/** A lost attempt is followed by a fresh one on the sealed input. */
+export interface JobRestartRecovery {
+  readonly mode: "restart-from-input";
+}
+
+/** A lost attempt is followed by one that resumes at the newest compatible checkpoint; without one, from the input. */
+export interface JobCheckpointRecovery<MetadataSchema extends JobSchema> {
+  readonly mode: "checkpoint";
+  /** What the checkpoint's files are, 1..256 UTF-16 code units. */
+  readonly format: string;
+  /** Integer from 1. */
+  readonly formatVersion: number;
+  /** Validates a checkpoint's metadata when it is published. */
+  readonly metadataSchema: MetadataSchema;
+  /** Whether this version of the provider can resume there. A checkpoint for which it throws is passed over. */
+  readonly compatible: (metadata: StandardSchemaV1.InferOutput<MetadataSchema>) => boolean;
+}
+
+/** After a lost attempt nothing runs again blindly: the job asks for attention, because only the outside world knows what happened. */
+export interface JobReconcileRecovery {
+  readonly mode: "reconcile-external-effect";
+}
+
+/** How a job goes on after an attempt was lost. */
+export type JobRecovery<MetadataSchema extends JobSchema = JobSchema> =
+  | JobRestartRecovery
+  | JobCheckpointRecovery<MetadataSchema>
+  | JobReconcileRecovery;
+
+/** The same as data. */
+export type JobRecoveryDescriptor =
+  | JobRestartRecovery
+  | {
+      readonly mode: "checkpoint";
+      readonly format: string;
+      readonly formatVersion: number;
+      readonly metadataSchema: JobSchemaDocuments;
+    }
+  | JobReconcileRecovery;
