@@ -20,7 +20,7 @@ export interface TestRunResult {
   readonly problems: readonly string[];
 }
 
-const maxMs = 12 * 60_000; // a synchronous endless loop in a test stops for nothing else
+const maxMs = 14 * 60_000; // a synchronous endless loop in a test stops for nothing else
 
 /** Runs the test files in two processes, and trusts the report more than the exit code. */
 export async function runTests(run: TestRun): Promise<TestRunResult> {

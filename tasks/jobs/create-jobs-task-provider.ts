@@ -7,9 +7,8 @@ import { isRecordId } from "./carrier-job.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import { dispatchRecord } from "./dispatch-record.ts";
 import { enqueueTask } from "./enqueue-task.ts";
-import type { JobsQueue } from "./jobs-queue.ts";
 import { verifyTaskSchema } from "./migration/verify-task-schema.ts";
-import { openJobsQueue } from "./open-jobs-queue.ts";
+import { openJobsQueue, queryBy } from "./open-jobs-queue.ts";
 import { checkProviderOptions, databaseOf, type JobsTaskProviderOptions } from "./options.ts";
 import { proveRoles } from "./prove-roles.ts";
 import { findKey } from "./records/find-key.ts";
@@ -146,11 +145,6 @@ export function createProviderWith(
       return closing;
     },
   };
-}
-
-/** The same queue over other connections. */
-function queryBy(database: RecordDatabase, queue: JobsQueue): JobsQueue {
-  return { ...queue, records: { ...queue.records, query: (text, values) => database.query(text, values) } };
 }
 
 /** How long a worker waits on signals before it looks by itself, in ms. */

@@ -1,7 +1,6 @@
 import { carrierOf } from "./carrier-job.ts";
 import type { JobsQueue } from "./jobs-queue.ts";
 import { domainCode, JobsRefusal } from "./jobs-refusal.ts";
-import { markDispatched } from "./records/mark-dispatched.ts";
 import { nextDispatch } from "./records/next-dispatch.ts";
 import type { Dispatch } from "./records/record-state.ts";
 
@@ -27,11 +26,11 @@ export async function dispatchRecord(queue: JobsQueue, recorded: Dispatch): Prom
 
 /** Resolves to the dispatch that has to be tried instead, if any. */
 async function dispatchOnce(queue: JobsQueue, dispatch: Dispatch): Promise<Dispatch | undefined> {
-  const { jobs, records, leaseSeconds } = queue;
+  const { jobs, records, batched, leaseSeconds } = queue;
   const answer = await jobs.enqueue(carrierOf(records.queue, dispatch));
   if (answer.ok) {
     const { job_id: jobId } = answer.value;
-    await markDispatched(records, { id: dispatch.id, dispatch: dispatch.dispatch, jobId, leaseSeconds });
+    await batched.mark({ id: dispatch.id, dispatch: dispatch.dispatch, jobId, leaseSeconds });
     return undefined;
   }
   if (domainCode(answer.error) !== "idempotency_conflict") throw new JobsRefusal("enqueue", answer.error);

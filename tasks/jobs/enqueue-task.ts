@@ -6,7 +6,7 @@ import { dispatchRecord } from "./dispatch-record.ts";
 import type { JobsQueue } from "./jobs-queue.ts";
 import { newRecordId } from "./new-record-id.ts";
 import { findKey } from "./records/find-key.ts";
-import { insertTask } from "./records/insert-task.ts";
+import { insertTasks } from "./records/insert-tasks.ts";
 import { joinTransaction } from "./records/joined-transaction.ts";
 import type { RecordSession } from "./records/record-session.ts";
 import type { Dispatch } from "./records/record-state.ts";
@@ -26,12 +26,9 @@ export async function enqueueTask(
   const joined = transaction !== undefined;
   const session = joined ? joinedSession(queue.records, transaction) : queue.records;
   const intent = intentOf(asked);
-  const recorded = await insertTask(session, {
-    ...asked,
-    id: newRecordId(),
-    intent,
-    leftToTheSweep: joined,
-  });
+  const task = { ...asked, id: newRecordId(), intent, leftToTheSweep: joined };
+  const shared = !joined && asked.deduplicationKey === undefined;
+  const [recorded] = shared ? [await queue.batched.insert(task)] : await insertTasks(session, [task]);
   if (recorded === undefined) return firstUseOf(session, asked.deduplicationKey as string, intent);
   if (joined) afterCommit(recorded);
   else await dispatchRecord(queue, recorded);

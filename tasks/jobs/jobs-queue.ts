@@ -1,4 +1,5 @@
 import type { JobsClient } from "../../capability/index.ts";
+import type { BatchedRecords } from "./records/batched-records.ts";
 import type { RecordSession } from "./records/record-session.ts";
 
 /** What the parts of the provider share. */
@@ -6,6 +7,8 @@ export interface JobsQueue {
   readonly jobs: JobsClient;
   /** The records of the queue, on the provider's own connections. */
   readonly records: RecordSession;
+  /** The same for the calls that come in great numbers. */
+  readonly batched: BatchedRecords;
   readonly leaseSeconds: number;
   readonly trouble: Trouble;
 }

@@ -2,7 +2,9 @@ import { quoteIdentifier } from "../../plugin/store/schema/identifier.ts";
 import { createTrouble } from "./create-trouble.ts";
 import type { JobsQueue } from "./jobs-queue.ts";
 import type { CheckedProviderOptions } from "./options.ts";
+import { batchRecords } from "./records/batched-records.ts";
 import type { RecordDatabase } from "./records/record-database.ts";
+import type { RecordSession } from "./records/record-session.ts";
 
 /** What the parts of a provider share, over its connections. `clock` is the one clock of the record's statements. */
 export function openJobsQueue(
@@ -11,15 +13,20 @@ export function openJobsQueue(
   clock: string,
 ): JobsQueue {
   const { jobs, queue, schema, leaseSeconds, onError } = options;
-  return {
-    jobs,
-    leaseSeconds,
-    trouble: createTrouble(onError),
-    records: {
-      queue,
-      clock,
-      table: (name) => `${quoteIdentifier(schema)}.${name}`,
-      query: (text, values) => database.query(text, values),
-    },
+  const records: RecordSession = {
+    queue,
+    clock,
+    table: (name) => `${quoteIdentifier(schema)}.${name}`,
+    query: (text, values) => database.query(text, values),
   };
+  return { jobs, leaseSeconds, trouble: createTrouble(onError), records, batched: batchRecords(records) };
+}
+
+/** The same queue over other connections. */
+export function queryBy(database: RecordDatabase, queue: JobsQueue): JobsQueue {
+  const records: RecordSession = {
+    ...queue.records,
+    query: (text, values) => database.query(text, values),
+  };
+  return { ...queue, records, batched: batchRecords(records) };
 }

@@ -226,6 +226,7 @@ test.each([
   ["a Bun.SQL pool", () => bunPool],
   ["a pg client without a transaction", () => idle],
   ["a Kysely without a transaction", () => db],
+  ["a drizzle database", () => drizzlePg({ client: pool })],
   ["a text", () => "begin"],
   ["null", () => null],
   ["an object with a query method", () => ({ query: () => undefined })],

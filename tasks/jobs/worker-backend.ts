@@ -16,8 +16,7 @@ import { domainCode, JobsRefusal } from "./jobs-refusal.ts";
 import { holdAttempt } from "./records/hold-attempt.ts";
 import type { Fence } from "./records/record-state.ts";
 import { returnAttempt } from "./records/return-attempt.ts";
-import { findSettlement, settleAttempt } from "./records/settle-attempt.ts";
-import { startAttempt } from "./records/start-attempt.ts";
+import { findSettlement } from "./records/settle-attempts.ts";
 
 /** A started attempt: its place in the record, and the lease of the Jobs job that brought it. */
 export interface JobsClaim extends BackendClaim {
@@ -81,9 +80,9 @@ export class JobsWorkerBackend implements WorkerBackend<JobsClaim> {
   }
 
   async settle(claim: JobsClaim, outcome: AttemptOutcome): Promise<"settled" | "lost"> {
-    const { records } = this.#queue;
-    const settled =
-      (await settleAttempt(records, claim.fence, outcome)) ?? (await findSettlement(records, claim.fence));
+    const { records, batched } = this.#queue;
+    const { fence } = claim;
+    const settled = (await batched.settle({ fence, outcome })) ?? (await findSettlement(records, fence));
     if (settled === undefined) return "lost";
     if (settled.state === "pending") await dispatchRecord(this.#queue, settled);
     await this.#complete(claim.fence.jobId, claim.leaseToken);
@@ -122,7 +121,7 @@ export class JobsWorkerBackend implements WorkerBackend<JobsClaim> {
 
   /** Claims one Jobs job and starts its record's attempt. A delivery that does not match its record is completed as a no-op. */
   async #claim(): Promise<JobsClaim | "empty" | "no-op"> {
-    const { jobs, records, leaseSeconds } = this.#queue;
+    const { jobs, records, batched, leaseSeconds } = this.#queue;
     const sentAt = performance.now();
     const answer = await jobs.claim({ queue: records.queue });
     if (!answer.ok) {
@@ -136,10 +135,7 @@ export class JobsWorkerBackend implements WorkerBackend<JobsClaim> {
     const carrier = await this.#readOrFail(job);
     if (carrier === undefined) return "no-op";
     const fence = { ...carrier, jobId: job.job_id, delivery: job.attempt };
-    const started = await startAttempt(records, fence, {
-      seconds: leaseSeconds,
-      elapsedMs: performance.now() - sentAt,
-    }).catch(async (error: unknown) => {
+    const started = await batched.start({ fence, sentAt, leaseSeconds }).catch(async (error: unknown) => {
       // Whether it started or not: the next delivery has a higher number, so it is handed on instead of left to expire.
       await this.#fail(job, "record_unavailable", true);
       throw error;

@@ -1,5 +1,5 @@
+import { batchCalls } from "../batch-calls.ts";
 import { callQuietly } from "../logger.ts";
-import { batchCalls } from "./batch-calls.ts";
 import { asBossDb, openBoss, type PgBoss } from "./boss.ts";
 import { type Database, openDatabase, type SqlRunner } from "./database.ts";
 import { insertEach, type NewJob } from "./insert-jobs.ts";

@@ -1,3 +1,4 @@
+import { batchCalls } from "../batch-calls.ts";
 import type {
   AttemptOutcome,
   BackendClaim,
@@ -5,7 +6,6 @@ import type {
   PulseAnswer,
   WorkerBackend,
 } from "../worker/backend.ts";
-import { batchCalls } from "./batch-calls.ts";
 import { type JobWithMetadata, settledIds } from "./boss.ts";
 import { parsed, type StoredTask } from "./job-row.ts";
 import type { Queue, QueueConnection } from "./queue.ts";

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import pg from "pg";
 import { createTaskQueue } from "../../tasks/index.ts";
-import { until } from "../postgres/support/observe.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
 import { entriesOf } from "./support/audit.ts";
+import { eventually } from "./support/eventually.ts";
 import { faultDatabase } from "./support/fault-database.ts";
 import { faultTasks, openRecorder } from "./support/fault-tasks.ts";
 import { openProviders, type ProviderKind } from "./support/open-provider.ts";
@@ -76,14 +76,14 @@ test.concurrent.each([
     const queue = createTaskQueue({ provider, tasks: [tasks.many, tasks.once] });
     const ids = await Promise.all(Array.from({ length: size }, (_, n) => queue.enqueue(tasks.once, n)));
     queue.startWorker({ concurrency: size });
-    await until("every connection to be held", async () => held === size);
-    await until("every claim to be renewed", async () => {
+    await eventually("every connection to be held", async () => held === size);
+    await eventually("every claim to be renewed", async () => {
       const all = await Promise.all(ids.map((jobId) => renewed(kind, jobId, leaseSeconds)));
       return all.every(Boolean);
     });
     enough.resolve();
     for (const jobId of ids) {
-      await until("the job to succeed", async () => (await queue.get(jobId))?.state === "succeeded");
+      await eventually("the job to succeed", async () => (await queue.get(jobId))?.state === "succeeded");
       expect(await entriesOf(sql, jobId)).toEqual([{ attempt: 1, pid: process.pid }]);
     }
     expect(errors).toEqual([]);
@@ -91,5 +91,5 @@ test.concurrent.each([
     await recorder.close();
     await lent.end();
   },
-  30_000,
+  120_000,
 );

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { createTaskQueue, type TaskLogger } from "../../tasks/index.ts";
-import { until } from "../postgres/support/observe.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
 import { auditQueue, expectEachEndedOnce } from "./support/audit.ts";
+import { eventually } from "./support/eventually.ts";
 import { faultDatabase } from "./support/fault-database.ts";
 import { faultTasks } from "./support/fault-tasks.ts";
 import {
@@ -24,10 +24,12 @@ function nameOf(kind: ProviderKind, what: string): string {
   return `${what}-${providerKinds.indexOf(kind)}`;
 }
 const open = (kind: ProviderKind, options: Partial<OpenProvidersOptions> = {}) =>
-  openProviders({ kind, url, queues, recordConnections: 4, ...options });
+  openProviders({ kind, url, queues, frugal: true, ...options });
 
 /** So long that a test would fail that waited for it. */
 const neverPoll = { pollIntervalMs: 60_000 };
+/** A poll comes up to a fifth sooner than its interval. */
+const soonerThanAPoll = 40_000;
 /** pg-boss's supervisor wakes workers too; here it must not help. */
 const noHelp = (kind: ProviderKind) =>
   kind === "pg-boss" ? { ...neverPoll, superviseIntervalSeconds: 3600 } : neverPoll;
@@ -41,10 +43,15 @@ test.each(providerKinds)(
     const queue = createTaskQueue({ provider: providers.open(name, noHelp(kind)), tasks: [tasks.many] });
     await Promise.all(Array.from({ length: 120 }, (_, n) => queue.enqueue(tasks.many, n)));
     const worker = queue.startWorker({ concurrency: 8 });
-    await until("all jobs", async () => (await auditQueue(sql, name)).last["succeeded"] === 120);
+    await eventually(
+      "all jobs",
+      async () => (await auditQueue(sql, name)).last["succeeded"] === 120,
+      soonerThanAPoll,
+    );
     await worker.stop();
     await queue.close();
   },
+  120_000,
 );
 
 test.each(providerKinds)(
@@ -64,14 +71,18 @@ test.each(providerKinds)(
     const [producer] = workers as [(typeof workers)[number]];
     for (let n = 0; n < 25; n += 1) {
       const jobId = await producer.enqueue(tasks.many, n);
-      await until(`job ${n}`, async () => (await producer.get(jobId))?.state === "succeeded", 10_000);
+      await eventually(
+        `job ${n}`,
+        async () => (await producer.get(jobId))?.state === "succeeded",
+        soonerThanAPoll,
+      );
     }
     for (const queue of workers) await queue.close();
     expect(runs).toHaveLength(25);
     expect(errors).toEqual([]);
     await expectEachEndedOnce(sql, name, 25);
   },
-  60_000,
+  120_000,
 );
 
 test.each(providerKinds)(
@@ -89,16 +100,17 @@ test.each(providerKinds)(
     const queue = createTaskQueue({ provider: providers.open(name), tasks: [tasks.many] });
     const ids = await Promise.all([1, 2, 3].map((n) => queue.enqueue(tasks.many, n)));
     const worker = queue.startWorker({ concurrency: 3 });
-    await until("all three", async () => entered.size === 3);
+    await eventually("all three", async () => entered.size === 3);
     if (kind === "pg-boss") await sql`delete from pgboss.job where id = ${ids[1]}::uuid`;
     else await sql`delete from tasks.task where id = ${ids[1]}::uuid`;
     gate.resolve();
     const states = async () => Promise.all(ids.map(async (jobId) => (await queue.get(jobId))?.state));
-    await until("the others", async () => String(await states()) === "succeeded,,succeeded");
+    await eventually("the others", async () => String(await states()) === "succeeded,,succeeded");
     await worker.stop();
     expect(errors.map(String)).toEqual([expect.stringContaining(`of job ${String(ids[1])}: its claim`)]);
     await queue.close();
   },
+  120_000,
 );
 
 test.each(providerKinds)(
@@ -122,13 +134,14 @@ test.each(providerKinds)(
     const queue = createTaskQueue({ provider: providers.open(name), tasks: [tasks.many], logger });
     await Promise.all(Array.from({ length: 40 }, (_, n) => queue.enqueue(tasks.many, n)));
     queue.startWorker({ concurrency: 8 });
-    await until("all jobs", async () => (await auditQueue(sql, name)).last["succeeded"] === 40);
+    await eventually("all jobs", async () => (await auditQueue(sql, name)).last["succeeded"] === 40);
     await queue.close();
     process.off("unhandledRejection", note);
     expect(told).toBeGreaterThanOrEqual(80);
     expect(unhandled).toEqual([]);
     await expectEachEndedOnce(sql, name, 40);
   },
+  120_000,
 );
 
 test("pg-boss: what others put into the queue is claimed with our jobs and stops none of them", async () => {
@@ -142,8 +155,8 @@ test("pg-boss: what others put into the queue is claimed with our jobs and stops
   const ids = await Promise.all([1, 2, 3].map((n) => queue.enqueue(tasks.many, n)));
   const worker = queue.startWorker({ concurrency: 10 });
   for (const jobId of ids)
-    await until("our jobs", async () => (await queue.get(jobId))?.state === "succeeded");
-  await until("the others to fail", async () => {
+    await eventually("our jobs", async () => (await queue.get(jobId))?.state === "succeeded");
+  await eventually("the others to fail", async () => {
     const [row] =
       await sql`select count(*)::int as failed from pgboss.job where name = ${name} and state = 'failed'`;
     return row.failed === 5;
@@ -176,7 +189,7 @@ test("pg-boss: with a stale plan of nested loops a claim takes exactly as many j
   await using fresh = await openProviders({ kind: "pg-boss", url: stale, queues: [] });
   const queue = createTaskQueue({ provider: fresh.open("stale"), tasks: [tasks.many] });
   const worker = queue.startWorker({ concurrency: 5 });
-  await until("five handlers", async () => entered === 5);
+  await eventually("five handlers", async () => entered === 5);
   const [row] = await admin`
     select count(*)::int as claimed from pgboss.job where name = 'stale' and (state <> 'created' or started_on is not null)`;
   expect(row.claimed).toBe(5);
@@ -185,4 +198,4 @@ test("pg-boss: with a stale plan of nested loops a claim takes exactly as many j
   await stopped;
   await queue.close();
   await producer.close();
-}, 30_000);
+}, 120_000);

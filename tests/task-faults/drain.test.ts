@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { createTaskQueue, type TaskQueue } from "../../tasks/index.ts";
-import { until } from "../postgres/support/observe.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
 import { auditQueue, entriesOf, expectEachEndedOnce, statesOf } from "./support/audit.ts";
+import { eventually } from "./support/eventually.ts";
 import { faultDatabase } from "./support/fault-database.ts";
 import { type FaultTasks, faultTasks, gateLock } from "./support/fault-tasks.ts";
 import { lapseClaims } from "./support/lapse-claims.ts";
@@ -17,8 +17,7 @@ const queues = ["load", "idle", "long", "deaf", "loose"].flatMap((what) =>
   providerKinds.map((kind) => queueOf(kind, what)),
 );
 const near = {} as Record<ProviderKind, Providers>;
-for (const kind of providerKinds)
-  near[kind] = await openProviders({ kind, url, queues, recordConnections: 4 });
+for (const kind of providerKinds) near[kind] = await openProviders({ kind, url, queues, frugal: true });
 afterTestFile(async () => {
   for (const kind of providerKinds) await near[kind].close();
   await sql.close();
@@ -50,7 +49,8 @@ test.concurrent.each(providerKinds)(
       queue: name,
       behaviour: { do: "work", ms: 150 },
       concurrency: 6,
-      recordConnections: 4,
+      leaseSeconds: 60,
+      frugal: true,
     } as const;
     for (let deploy = 0; deploy < 2; deploy += 1) {
       await using worker = startWorkerProcess({ kind, url, drainMs: 15_000, workers: [options] });
@@ -69,14 +69,14 @@ test.concurrent.each(providerKinds)(
       select count(*)::int as twice from (select job from fault.step where queue = ${name} and step = 0 group by job having count(*) > 1) as t`;
     expect(row).toEqual({ twice: 0 }); // one attempt is all that they have
   },
-  60_000,
+  120_000,
 );
 
 test.concurrent.each(providerKinds)(
   "%s: a process whose worker is idle, or was stopped while it started, ends by itself",
   async (kind) => {
     const workers = [
-      { queue: queueOf(kind, "idle"), behaviour: { do: "steps" }, recordConnections: 2 },
+      { queue: queueOf(kind, "idle"), behaviour: { do: "steps" }, leaseSeconds: 60, frugal: true },
     ] as const;
     await using early = startWorkerProcess({ kind, url, workers });
     await early.told("started");
@@ -85,11 +85,11 @@ test.concurrent.each(providerKinds)(
     const queue = nearQueue(kind, queueOf(kind, "idle"));
     const jobId = await queue.enqueue(tasks.many, null);
     await idle.told("left", (event) => event.jobId === jobId);
-    await until("its end to be recorded", async () => (await queue.get(jobId))?.state === "succeeded");
+    await eventually("its end to be recorded", async () => (await queue.get(jobId))?.state === "succeeded");
     await ends(idle);
     await queue.close();
   },
-  60_000,
+  120_000,
 );
 
 test.concurrent.each(providerKinds)(
@@ -98,7 +98,9 @@ test.concurrent.each(providerKinds)(
     const name = queueOf(kind, "long");
     const queue = nearQueue(kind, name);
     const jobId = await queue.enqueue(tasks.many, null);
-    const workers = [{ queue: name, behaviour: { do: "work", ms: 60_000 }, recordConnections: 2 }] as const;
+    const workers = [
+      { queue: name, behaviour: { do: "work", ms: 60_000 }, leaseSeconds: 60, frugal: true },
+    ] as const;
     await using worker = startWorkerProcess({ kind, url, drainMs: 300, workers });
     await worker.told("entered");
     await ends(worker);
@@ -111,7 +113,7 @@ test.concurrent.each(providerKinds)(
     await queue.close();
     await expectEachEndedOnce(sql, name, 1);
   },
-  60_000,
+  120_000,
 );
 
 test("a handler that ignores its signal is reported and left; its job runs elsewhere, and what it does late changes nothing", async () => {
@@ -124,7 +126,7 @@ test("a handler that ignores its signal is reported and left; its job runs elsew
       const queue = nearQueue(kind, name);
       const jobId = await queue.enqueue(tasks.many, null);
       const workers = [
-        { queue: name, behaviour: { do: "ignore the signal" }, leaseSeconds: 3, recordConnections: 2 },
+        { queue: name, behaviour: { do: "ignore the signal" }, leaseSeconds: 3, frugal: true },
       ] as const;
       const worker = startWorkerProcess({ kind, url, drainMs: 100, workers });
       await worker.told("entered");
@@ -134,7 +136,10 @@ test("a handler that ignores its signal is reported and left; its job runs elsew
       await worker.told("queue closed");
       if (kind === "pg-boss") await lapseClaims(sql, kind, name);
       const second = queue.startWorker();
-      await until("the job to run elsewhere", async () => (await queue.get(jobId))?.state === "succeeded");
+      await eventually(
+        "the job to run elsewhere",
+        async () => (await queue.get(jobId))?.state === "succeeded",
+      );
       await second.stop();
       return { kind, queue, jobId, worker };
     }),
@@ -150,7 +155,7 @@ test("a handler that ignores its signal is reported and left; its job runs elsew
     expect(states.indexOf("succeeded")).toBe(states.length - 1);
     await queue.close();
   }
-}, 60_000);
+}, 120_000);
 
 test.concurrent.each(providerKinds)(
   "%s: promises that handlers leave behind and that reject do not disturb the worker",
@@ -162,16 +167,22 @@ test.concurrent.each(providerKinds)(
       kind,
       url,
       workers: [
-        { queue: name, behaviour: { do: "leave a rejection" }, concurrency: 4, recordConnections: 2 },
+        {
+          queue: name,
+          behaviour: { do: "leave a rejection" },
+          concurrency: 4,
+          leaseSeconds: 60,
+          frugal: true,
+        },
       ],
     });
-    await until("all jobs", async () => (await auditQueue(sql, name)).last["succeeded"] === 20);
+    await eventually("all jobs", async () => (await auditQueue(sql, name)).last["succeeded"] === 20);
     const left = (): number => worker.events.filter(({ event }) => event === "unhandledRejection").length;
-    await until("all rejections", async () => left() === 20);
+    await eventually("all rejections", async () => left() === 20);
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
     await queue.close();
     await expectEachEndedOnce(sql, name, 20);
   },
-  60_000,
+  120_000,
 );

@@ -5,8 +5,8 @@ import { wakeChannel } from "../../plugin/store/wake/wake-channel.ts";
 import { createTaskQueue } from "../../tasks/index.ts";
 import { checkProviderOptions } from "../../tasks/postgres/options.ts";
 import { connectQueue } from "../../tasks/postgres/queue.ts";
-import { until } from "../postgres/support/observe.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
+import { eventually } from "./support/eventually.ts";
 import { faultDatabase } from "./support/fault-database.ts";
 import { faultTasks } from "./support/fault-tasks.ts";
 import { openProviders, type ProviderKind, providerKinds } from "./support/open-provider.ts";
@@ -51,12 +51,12 @@ async function channelOf(kind: ProviderKind, connectionString: string): Promise<
 async function letSomebodyWait(kind: ProviderKind, url: string): Promise<void> {
   if (kind === "pg-boss") return;
   await using sql = new SQL(url, { max: 1 });
-  const providers = await openProviders({ kind, url, queues, recordConnections: 2 });
+  const providers = await openProviders({ kind, url, queues, frugal: true });
   const workers = queues.map((name) =>
     createTaskQueue({ provider: providers.open(name), tasks: [tasks.many] }),
   );
   for (const queue of workers) queue.startWorker();
-  await until("the registrations", async () => {
+  await eventually("the registrations", async () => {
     const [row] = await sql`select count(*)::int as waiting from jobs.waiter`;
     return row.waiting === queues.length;
   });
@@ -71,7 +71,7 @@ test.each(providerKinds)(
   async (kind) => {
     await using channel = await listenIn(kind);
     await letSomebodyWait(kind, channel.url);
-    await using providers = await openProviders({ kind, url: channel.url, queues, recordConnections: 2 });
+    await using providers = await openProviders({ kind, url: channel.url, queues, frugal: true });
     const queue = createTaskQueue({ provider: providers.open(longest), tasks: [tasks.many] });
     const client = new pg.Client({ connectionString: channel.url });
     await client.connect();
@@ -82,10 +82,11 @@ test.each(providerKinds)(
     await client.query("commit");
     await client.end();
     for (const jobId of ids) expect(await queue.get(jobId)).not.toBeNull();
-    await until("a notification", async () => channel.heard.length > 0);
+    await eventually("a notification", async () => channel.heard.length > 0);
     for (const payload of channel.heard) expect(Buffer.byteLength(payload)).toBeLessThanOrEqual(128);
     await queue.close();
   },
+  120_000,
 );
 
 test.each(providerKinds)(
@@ -93,7 +94,7 @@ test.each(providerKinds)(
   async (kind) => {
     await using channel = await listenIn(kind);
     await letSomebodyWait(kind, channel.url);
-    await using providers = await openProviders({ kind, url: channel.url, queues, recordConnections: 4 });
+    await using providers = await openProviders({ kind, url: channel.url, queues, frugal: true });
     const many = createTaskQueue({ provider: providers.open("many"), tasks: [tasks.many] });
     const later = createTaskQueue({ provider: providers.open("later"), tasks: [tasks.many] });
     const tomorrow = { runAt: new Date(Date.now() + 86_400_000) };
@@ -101,32 +102,37 @@ test.each(providerKinds)(
     await many.identity();
     await Promise.all(Array.from({ length: 20 }, (_, n) => later.enqueue(tasks.many, n, tomorrow)));
     await many.enqueue(tasks.many, "due");
-    await until("a notification", async () => channel.heard.length > 0); // they come in the order of the commits
+    await eventually("a notification", async () => channel.heard.length > 0); // they come in the order of the commits
     expect(channel.heard).toHaveLength(1);
     await Promise.all(Array.from({ length: 64 }, (_, n) => many.enqueue(tasks.many, n)));
     await many.enqueue(tasks.many, "last");
-    await until("the others", async () => channel.heard.length > 2);
+    await eventually("the others", async () => channel.heard.length > 2);
     expect(channel.heard.length).toBeLessThan(32);
     await many.close();
     await later.close();
   },
+  120_000,
 );
 
-test.each(providerKinds)("%s: a worker's listener never holds a transaction", async (kind) => {
-  const url = await faultDatabase();
-  await using sql = new SQL(url, { max: 1 });
-  await using providers = await openProviders({ kind, url, queues, recordConnections: 2 });
-  const queue = createTaskQueue({ provider: providers.open("idle"), tasks: [tasks.many] });
-  queue.startWorker({ concurrency: 4 });
-  const listeners = async (): Promise<{ state: string; held: boolean }[]> => [
-    ...(await sql`
+test.each(providerKinds)(
+  "%s: a worker's listener never holds a transaction",
+  async (kind) => {
+    const url = await faultDatabase();
+    await using sql = new SQL(url, { max: 1 });
+    await using providers = await openProviders({ kind, url, queues, frugal: true });
+    const queue = createTaskQueue({ provider: providers.open("idle"), tasks: [tasks.many] });
+    queue.startWorker({ concurrency: 4 });
+    const listeners = async (): Promise<{ state: string; held: boolean }[]> => [
+      ...(await sql`
       select state, state <> 'active' and (xact_start is not null or backend_xmin is not null) as held from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and (query ilike 'listen %' or query like '%pg_listening_channels%')`),
-  ];
-  await until("a listener", async () => (await listeners()).length > 0);
-  for (let n = 0; n < 20; n += 1) {
-    await queue.enqueue(tasks.many, n);
-    for (const { held } of await listeners()) expect(held).toBe(false);
-  }
-  await queue.close();
-});
+    ];
+    await eventually("a listener", async () => (await listeners()).length > 0);
+    for (let n = 0; n < 20; n += 1) {
+      await queue.enqueue(tasks.many, n);
+      for (const { held } of await listeners()) expect(held).toBe(false);
+    }
+    await queue.close();
+  },
+  120_000,
+);

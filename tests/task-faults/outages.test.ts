@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { SQL } from "bun";
 import { type PostgresServer, startPostgres } from "../../host-fixtures/index.ts";
 import { type Proxy, startProxy } from "../faults/support/proxy.ts";
-import { observer, until } from "../postgres/support/observe.ts";
+import { observer } from "../postgres/support/observe.ts";
 import { auditQueue, expectEachEndedOnce } from "./support/audit.ts";
+import { eventually } from "./support/eventually.ts";
 import { prepareFaultDatabase } from "./support/fault-database.ts";
 import { lapseClaims } from "./support/lapse-claims.ts";
 import { openProviders, type ProviderKind, type Providers, providerKinds } from "./support/open-provider.ts";
@@ -32,7 +33,7 @@ beforeAll(async () => {
   server = await startPostgres({ ...(binaries && { binaries }), settings: { max_connections: 100 } });
   process.on("unhandledRejection", note);
   lines = await Promise.all(providerKinds.map(startLine));
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   process.off("unhandledRejection", note);
@@ -43,7 +44,7 @@ afterAll(async () => {
     await sql.close();
   }
   await server.stop();
-}, 30_000);
+}, 120_000);
 
 async function startLine(kind: ProviderKind): Promise<Line> {
   const url = await server.createDatabase();
@@ -71,7 +72,7 @@ async function progress({ kind, sql }: Line, jobs = 10): Promise<void> {
     before ??= now;
     return now !== undefined && before !== undefined && now >= before + jobs;
   };
-  await until(`${kind} to work ${jobs} jobs`, done, 40_000);
+  await eventually(`${kind} to work ${jobs} jobs`, done);
 }
 
 /** Puts every line through a fault that has to be felt, and lets it work afterwards. */
@@ -95,7 +96,7 @@ const refusals = ({ production }: Line): number => production.refusals.get("prov
 
 /** Resolves when the worker has told of trouble since then. */
 const troubled = async (line: Line, since: number): Promise<void> =>
-  until(`${line.kind} to tell of trouble`, async () => troubles(line) > since);
+  eventually(`${line.kind} to tell of trouble`, async () => troubles(line) > since);
 
 const killBackends =
   "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
@@ -106,7 +107,7 @@ test.each(["fast", "immediate"] as const)(
     let restarted: Promise<void> | undefined;
     await through(() => (restarted ??= server.restart({ mode })));
   },
-  60_000,
+  120_000,
 );
 
 test("connections that are killed again and again: the worker works again by itself", async () => {
@@ -116,7 +117,7 @@ test("connections that are killed again and again: the worker works again by its
       await progress(line, 3);
     }
   });
-}, 60_000);
+}, 120_000);
 
 test("a database that is read-only for a while: connections that cannot write are not kept", async () => {
   const admin = observer(server.url, 1);
@@ -127,11 +128,11 @@ test("a database that is read-only for a while: connections that cannot write ar
     await admin.unsafe(`alter database "${database}" set default_transaction_read_only = on`);
     await line.sql.unsafe(killBackends).catch(() => undefined);
     await troubled(line, before);
-    await until(`${line.kind} to refuse a producer`, async () => refusals(line) > refused);
+    await eventually(`${line.kind} to refuse a producer`, async () => refusals(line) > refused);
     await admin.unsafe(`alter database "${database}" reset default_transaction_read_only`);
   });
   await admin.close();
-}, 60_000);
+}, 120_000);
 
 test("connections that are refused for a while: the worker does not give up", async () => {
   await through(async (line) => {
@@ -143,7 +144,7 @@ test("connections that are refused for a while: the worker does not give up", as
     expect(line.worker.events.filter(({ message }) => message?.includes("ended with a failure"))).toEqual([]);
     line.proxy.mode = "forward";
   });
-}, 60_000);
+}, 120_000);
 
 test("answers that are lost again and again: the worker works again by itself", async () => {
   await through(async (line) => {
@@ -155,13 +156,13 @@ test("answers that are lost again and again: the worker works again by itself", 
       await progress(line, 3);
     }
   });
-}, 60_000);
+}, 120_000);
 
 test("after all of it no job is lost, none has ended twice, and the worker ends by itself when told to", async () => {
   await Promise.all(
     lines.map(async ({ kind, sql, production, worker }) => {
       await production.stop();
-      await until(
+      await eventually(
         `${kind} to work all jobs`,
         async () => {
           // What a lost claim holds would be held for pg-boss's ten seconds.
@@ -179,4 +180,4 @@ test("after all of it no job is lost, none has ended twice, and the worker ends 
     }),
   );
   expect(unhandled).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { createTaskQueue, type TaskQueue } from "../../tasks/index.ts";
 import { startProxy } from "../faults/support/proxy.ts";
-import { until } from "../postgres/support/observe.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
 import { entriesOf, statesOf } from "./support/audit.ts";
+import { eventually } from "./support/eventually.ts";
 import { faultDatabase } from "./support/fault-database.ts";
 import { behave, type FaultTasks, faultTasks, openRecorder } from "./support/fault-tasks.ts";
 import { lapseClaims } from "./support/lapse-claims.ts";
@@ -18,8 +18,7 @@ const url = await faultDatabase();
 const sql = new SQL(url, { max: 4 });
 const queues = ["stalled", "deaf", "blocked", "cancel-0", "cancel-1"];
 const near = {} as Record<ProviderKind, Providers>;
-for (const kind of providerKinds)
-  near[kind] = await openProviders({ kind, url, queues, recordConnections: 4 });
+for (const kind of providerKinds) near[kind] = await openProviders({ kind, url, queues, frugal: true });
 afterTestFile(async () => {
   for (const kind of providerKinds) await near[kind].close();
   await sql.close();
@@ -62,16 +61,16 @@ test.concurrent.each(providerKinds)(
       ],
     });
     const ids = [await queue.enqueue(tasks.many, null)];
-    await until("the first job", () => succeeded(ids, queue));
+    await eventually("the first job", () => succeeded(ids, queue));
     proxy.mode = "stall";
     const refused = producer.enqueue(tasks.many, null, { deduplicationKey: "meanwhile" }).then(
       () => "answered",
       (error: { code?: string }) => error.code,
     );
     for (let n = 0; n < 10; n += 1) ids.push(await queue.enqueue(tasks.many, n));
-    await worker.told("error", () => true, 30_000);
+    await worker.told("error", () => true);
     proxy.mode = "forward"; // what was sent meanwhile is lost: only new connections can work
-    await until(
+    await eventually(
       "the worker to go on",
       async () => {
         if (kind === "pg-boss") await lapseClaims(sql, kind, "stalled"); // a claim whose answer was lost is held for ten seconds
@@ -86,7 +85,7 @@ test.concurrent.each(providerKinds)(
     expect(ends).toHaveLength(ids.length);
     await queue.close();
   },
-  90_000,
+  120_000,
 );
 
 test.concurrent.each(providerKinds)(
@@ -103,8 +102,8 @@ test.concurrent.each(providerKinds)(
           queue: "deaf",
           proxyUrl: proxy.url,
           behaviour: { do: "steps" },
-          recordConnections: 2,
-          // Nothing else may wake it within this test.
+          frugal: true,
+          // Nothing else may wake it: its poll would come too late.
           changes: {
             pollIntervalMs: 60_000,
             ...(kind === "pg-boss" ? { superviseIntervalSeconds: 3600 } : {}),
@@ -115,21 +114,21 @@ test.concurrent.each(providerKinds)(
     const enter = async (limitMs: number): Promise<void> => {
       const jobId = await queue.enqueue(tasks.many, null);
       await worker.told("entered", (event) => event.jobId === jobId, limitMs);
-      await until("the job", () => succeeded([jobId], queue));
+      await eventually("the job", () => succeeded([jobId], queue));
     };
-    await enter(20_000);
-    await until("a listener", async () => listener.silence() > 0);
-    await enter(25_000);
+    await enter(60_000);
+    await eventually("a listener", async () => listener.silence() > 0);
+    await enter(40_000);
     if (kind === "pg-boss")
       expect((await worker.told("error")).message).toContain("the listener is not answered");
-    await enter(5000);
+    await enter(20_000);
     await queue.close();
   },
-  60_000,
+  120_000,
 );
 
 test.concurrent.each([
-  ["lenso.jobs@1", 3000],
+  ["lenso.jobs@1", 8000],
   ["pg-boss", 10_500],
 ] as const)(
   "%s: a worker whose event loop was blocked for longer than its lease says so, and its result changes nothing",
@@ -139,12 +138,12 @@ test.concurrent.each([
     await using blocked = startWorkerProcess({
       kind,
       url,
-      workers: [{ queue: "blocked", behaviour: { do: "block", ms }, leaseSeconds: 2, recordConnections: 2 }],
+      workers: [{ queue: "blocked", behaviour: { do: "block", ms }, leaseSeconds: 2, frugal: true }],
     });
     await blocked.told("entered");
     if (kind === "pg-boss") await lapseClaims(sql, kind, "blocked"); // its lease of ten seconds is long enough to be blocked for
     const second = queue.startWorker();
-    await until("the job to succeed elsewhere", () => succeeded([jobId], queue));
+    await eventually("the job to succeed elsewhere", () => succeeded([jobId], queue));
     await blocked.told("error", ({ message }) =>
       /event loop blocked \d+\.\d s; lease lost/.test(message ?? ""),
     );
@@ -160,7 +159,7 @@ test.concurrent.each([
     await blocked.told("entered", (event) => event.jobId === next);
     await queue.close();
   },
-  60_000,
+  120_000,
 );
 
 test.concurrent.each(providerKinds)(
@@ -176,7 +175,7 @@ test.concurrent.each(providerKinds)(
         behaviour: { do: "work", ms: 60_000 },
         signals: queue === "cancel-1",
         leaseSeconds,
-        recordConnections: 2,
+        frugal: true,
       })),
     });
     await Promise.all(
@@ -189,11 +188,14 @@ test.concurrent.each(providerKinds)(
         const { reason } = await worker.told("aborted", (event) => event.jobId === jobId);
         expect(performance.now() - asked).toBeLessThan(leaseSeconds * 1000);
         expect(reason).toContain("JobCancelled");
-        await until("the job to be cancelled", async () => (await queue.get(jobId))?.state === "cancelled");
+        await eventually(
+          "the job to be cancelled",
+          async () => (await queue.get(jobId))?.state === "cancelled",
+        );
         await worker.told("entered", (event) => event.jobId === next);
         await queue.close();
       }),
     );
   },
-  60_000,
+  120_000,
 );

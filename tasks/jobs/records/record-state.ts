@@ -5,19 +5,19 @@
  * ```text
  *                        ┌──────────── retry-task: dispatch + 1, one more attempt ────────────┐
  *                        ▼                                                                    │
- *  insert-task ──► PENDING ──── start-attempt ────► RUNNING ──── settle-attempt ──► SUCCEEDED │
+ *  insert-tasks ─► PENDING ──── start-attempts ───► RUNNING ──── settle-attempts ─► SUCCEEDED │
  *                    │  ▲  attempt + 1, lease_until    │ │ │                                  │
- *                    │  │                              │ │ └─ settle-attempt ──────► FAILED ──┘
- *                    │  ├─ settle-attempt ─────────────┤ │    final, or attempts spent   ▲
- *                    │  │  retryable: dispatch + 1     │ └─ start-attempt, next-dispatch ┘
+ *                    │  │                              │ │ └─ settle-attempts ─────► FAILED ──┘
+ *                    │  ├─ settle-attempts ────────────┤ │    final, or attempts spent   ▲
+ *                    │  │  retryable: dispatch + 1     │ └─ start-attempts, next-dispatch ┘
  *                    │  ├─ return-attempt ─────────────┤    the holder is dead, attempts spent: `aborted`
  *                    │  │  attempt − 1, dispatch + 1   │
- *                    │  ├─ next-dispatch ──────────────┤ start-attempt of a later delivery: RUNNING again, attempt + 1
+ *                    │  ├─ next-dispatch ──────────────┤ start-attempts of a later delivery: RUNNING again, attempt + 1
  *                    │  │  its Jobs job is lost        │ hold-attempt: RUNNING, lease_until moves on
  *                    │  └─ next-dispatch (PENDING too) │ request-cancel: RUNNING, the flag is set
  *                    │                                 │
- *                    └─ request-cancel ─► CANCELLED ◄──┘ whatever takes a flagged record out of RUNNING: settle-attempt,
- *                                                        return-attempt, start-attempt of a later delivery, next-dispatch
+ *                    └─ request-cancel ─► CANCELLED ◄──┘ whatever takes a flagged record out of RUNNING: settle-attempts,
+ *                                                        return-attempt, start-attempts of a later delivery, next-dispatch
  * ```
  *
  * SUCCEEDED and CANCELLED are never left, FAILED only by a manual retry; prune-tasks deletes the three of them. What leaves RUNNING
@@ -51,6 +51,17 @@ export function fenceText({ dispatch, jobId, delivery }: Fence): string {
 export function heldBy(clock: string): string {
   return `queue = $1::text and id = $2::text::uuid and dispatch = $3::text::int and job_id = $4::text
     and delivery = $5::text::int and state = 'running' and lease_until > ${clock}`;
+}
+
+/** The same for a statement that joins its fences as `given`. */
+export function heldByGiven(clock: string): string {
+  return `queue = $1::text and id = given_id and dispatch = given_dispatch and job_id = given_job
+    and delivery = given_delivery and state = 'running' and lease_until > ${clock}`;
+}
+
+/** How long ago that was, by the clock of `performance.now()`. */
+export function secondsSince(sentAt: number): number {
+  return (performance.now() - sentAt) / 1000;
 }
 
 /** The first five parameters of such a write. */

@@ -52,7 +52,7 @@ export interface Recorder {
 }
 
 export function openRecorder(url: string, queue: string): Recorder {
-  const sql = new SQL(url, { max: 4, connection: { application_name: "fault-recorder" } });
+  const sql = new SQL(url, { max: 1, connection: { application_name: "fault-recorder" } });
   return {
     note: async ({ jobId, attempt }, step) =>
       void (await sql`insert into fault.step (queue, job, attempt, pid, step)

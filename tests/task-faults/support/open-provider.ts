@@ -1,4 +1,3 @@
-import { SQL } from "bun";
 import { createJobsClient, createSignalsClient } from "../../../capability/index.ts";
 import { type Host, secretsFromMap, startHost } from "../../../host-fixtures/index.ts";
 import { testPlugin } from "../../../host-fixtures/testing/test-plugin.ts";
@@ -22,8 +21,8 @@ export interface OpenProvidersOptions {
   readonly leaseSeconds?: number;
   /** Whether idle workers are woken. Default true; pg-boss's always are. */
   readonly signals?: boolean;
-  /** One pool of so many connections for the records of all of them. Default: a pool of ten for each. */
-  readonly recordConnections?: number;
+  /** Of `lenso.jobs@1`: connections are opened as they are needed (driver `pg`), not as many as a pool may have. Default false. */
+  readonly frugal?: boolean;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -40,21 +39,14 @@ export interface Providers extends AsyncDisposable {
 export async function openProviders(options: OpenProvidersOptions): Promise<Providers> {
   const opened: TaskProvider[] = [];
   const host = options.kind === "pg-boss" ? undefined : await startJobsHost(options);
-  const pool =
-    host === undefined || options.recordConnections === undefined
-      ? undefined
-      : new SQL(options.url, { max: options.recordConnections });
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((provider) => provider.close()));
     await host?.stop();
-    await pool?.close();
   };
   return {
     open(queue, changes) {
       const provider =
-        host === undefined
-          ? openPostgres(options, queue, changes)
-          : openJobs(host, options, queue, pool === undefined ? changes : { pool, ...changes });
+        host === undefined ? openPostgres(options, queue, changes) : openJobs(host, options, queue, changes);
       opened.push(provider);
       return provider as Required<TaskProvider>;
     },
@@ -81,7 +73,7 @@ function openPostgres(
 
 function openJobs(
   host: Host,
-  { url, leaseSeconds = 3, signals = true, onError }: OpenProvidersOptions,
+  { url, leaseSeconds = 3, signals = true, frugal = false, onError }: OpenProvidersOptions,
   queue: string,
   changes: Partial<JobsTaskProviderOptions> = {},
 ): TaskProvider {
@@ -90,6 +82,7 @@ function openJobs(
     queue,
     leaseSeconds,
     ...(changes.pool === undefined ? { connectionString: url } : {}),
+    ...(frugal && changes.pool === undefined ? { driver: "pg" } : {}),
     pollIntervalMs: 200,
     sweepIntervalSeconds: 1,
     ...(signals ? { signals: createSignalsClient(host.handle("app", "signals")) } : {}),
@@ -98,7 +91,12 @@ function openJobs(
   });
 }
 
-function startJobsHost({ url, queues, leaseSeconds = 3 }: OpenProvidersOptions): Promise<Host> {
+function startJobsHost({
+  url,
+  queues,
+  leaseSeconds = 3,
+  frugal = false,
+}: OpenProvidersOptions): Promise<Host> {
   return startHost({
     instances: {
       secrets: { plugin: secretsFromMap({ "jobs/database": url }) },
@@ -113,6 +111,7 @@ function startJobsHost({ url, queues, leaseSeconds = 3 }: OpenProvidersOptions):
           queues,
           producer_instances: ["app"],
           worker_instances: ["app"],
+          driver: frugal ? "pg" : "bun",
         },
       },
       app: {

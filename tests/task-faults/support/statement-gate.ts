@@ -7,6 +7,8 @@ export interface StatementGateOptions {
   readonly at: "sent" | "answered";
   /** With `sent`: keeps the connections to the server when their client dies, for {@link StatementGate.release}. Default false. */
   readonly outliveClient?: boolean;
+  /** False: lets everything through until {@link StatementGate.arm}. Default true. */
+  readonly armed?: boolean;
 }
 
 /** A place in the life of a worker's connections, known by the statement that is on its way. */
@@ -15,30 +17,38 @@ export interface StatementGate {
   readonly reached: Promise<void>;
   /** The tap of one connection, for `startProxy`. */
   readonly tapLink: () => LinkTap;
-  /** Lets the server have what was held, as a network does that delivers late; resolves when it has answered. */
-  release(): Promise<void>;
+  arm(): void;
+  /** Lets the server have what was held, as a network does that delivers late; resolves to its answers, byte by byte. */
+  release(): Promise<string>;
 }
 
 /** A gate on PostgreSQL's wire: reads the frontend's messages as far as it takes to know which statement is run. */
 export function statementGate(options: StatementGateOptions): StatementGate {
   const reached = Promise.withResolvers<void>();
   const links: StatementTap[] = [];
+  const watch: Watch = { ...options, armed: options.armed ?? true, onReached: reached.resolve };
   return {
     reached: reached.promise,
     tapLink() {
-      const tap = new StatementTap(options, reached.resolve);
+      const tap = new StatementTap(watch);
       links.push(tap);
       return tap;
     },
+    arm: () => void (watch.armed = true),
     async release() {
-      await Promise.all(links.map((link) => link.release()));
+      return (await Promise.all(links.map((link) => link.release()))).join("");
     },
   };
 }
 
+/** What the links of a gate share. */
+interface Watch extends StatementGateOptions {
+  armed: boolean;
+  readonly onReached: () => void;
+}
+
 class StatementTap implements LinkTap {
-  readonly #options: StatementGateOptions;
-  readonly #onReached: () => void;
+  readonly #watch: Watch;
   readonly #requests = new Messages("startup");
   readonly #replies = new Messages("typed");
   /** Prepared statements by name. */
@@ -51,21 +61,22 @@ class StatementTap implements LinkTap {
   #answered = -1;
   /** Answers are lost from the one to this question on. */
   #lostFrom = Number.POSITIVE_INFINITY;
-  #answerOf = new Map<number, () => void>();
+  readonly #answerOf = new Map<number, () => void>();
+  /** What the server says after a release. */
+  #late: Buffer[] | undefined;
 
-  constructor(options: StatementGateOptions, onReached: () => void) {
-    this.#options = options;
-    this.#onReached = onReached;
+  constructor(watch: Watch) {
+    this.#watch = watch;
   }
 
   get outlivesClient(): boolean {
-    return this.#holds && this.#options.outliveClient === true;
+    return this.#holds && this.#watch.outliveClient === true;
   }
 
   fromClient(bytes: Buffer, send: (bytes: Buffer) => void): void {
     this.#send = send;
     for (const message of this.#requests.read(bytes)) {
-      if (this.#runs(message)) this.#stop();
+      if (this.#runs(message) && this.#watch.armed) this.#stop();
       if (message.kind === "S" || message.kind === "Q") this.#asked += 1;
       if (this.#holds) this.#held.push(message.bytes);
       else send(message.bytes);
@@ -74,22 +85,26 @@ class StatementTap implements LinkTap {
 
   fromServer(bytes: Buffer, send: (bytes: Buffer) => void): void {
     for (const message of this.#replies.read(bytes)) {
+      this.#late?.push(message.bytes);
       const isLost = this.#answered + 1 >= this.#lostFrom;
       if (message.kind === "Z") {
         this.#answered += 1;
         this.#answerOf.get(this.#answered)?.();
-        if (this.#answered === this.#lostFrom) this.#onReached();
+        if (this.#answered === this.#lostFrom) this.#watch.onReached();
       }
       if (!isLost) send(message.bytes);
     }
   }
 
-  async release(): Promise<void> {
-    if (!this.#holds) return;
+  async release(): Promise<string> {
+    if (!this.#holds) return "";
     this.#holds = false;
+    const late: Buffer[] = [];
+    this.#late = late;
     const answered = new Promise<void>((resolve) => this.#answerOf.set(this.#asked, resolve));
     for (const bytes of this.#held.splice(0)) this.#send(bytes);
     await answered;
+    return Buffer.concat(late).toString("latin1");
   }
 
   /** Whether this message makes the server run one of the gate's statements. */
@@ -105,15 +120,15 @@ class StatementTap implements LinkTap {
         : kind === "B"
           ? this.#texts.get(texts(bytes, 2)[1] as string)
           : undefined;
-    return text !== undefined && this.#options.statement.test(text);
+    return text !== undefined && this.#watch.statement.test(text);
   }
 
   #stop(): void {
-    if (this.#options.at === "answered") {
+    if (this.#watch.at === "answered") {
       this.#lostFrom = Math.min(this.#lostFrom, this.#asked + 1);
     } else {
       this.#holds = true;
-      this.#onReached();
+      this.#watch.onReached();
     }
   }
 }

@@ -24,7 +24,8 @@ export interface WorkerOptions {
   readonly timeoutMs?: number;
   readonly leaseSeconds?: number;
   readonly signals?: boolean;
-  readonly recordConnections?: number;
+  /** Opens connections as they are needed. Default false. */
+  readonly frugal?: boolean;
   /** Over the options that all providers of these tests share. */
   readonly changes?: {
     readonly heartbeatSeconds?: number;
@@ -48,7 +49,7 @@ export interface WorkerProcess extends AsyncDisposable {
   readonly pid: number;
   /** Everything that it has told so far. */
   readonly events: readonly WorkerEvent[];
-  /** The first event, told already or to come, that fits. Rejects when the process ends before it, or after `limitMs` (20 000). */
+  /** The first event, told already or to come, that fits. Rejects when the process ends before it, or after `limitMs` (60 000). */
   told(event: string, fits?: (event: WorkerEvent) => boolean, limitMs?: number): Promise<WorkerEvent>;
   /** Its exit code, once it has ended. */
   readonly exited: Promise<number>;
@@ -87,7 +88,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     events,
     exited,
     signal: (signal) => child.kill(signal),
-    told(event, fits = () => true, limitMs = 20_000) {
+    told(event, fits = () => true, limitMs = 60_000) {
       const { promise, resolve, reject } = Promise.withResolvers<WorkerEvent>();
       const fail = (why: string): void =>
         reject(new Error(`${why} before it told "${event}"; it told ${JSON.stringify(events.slice(-10))}`));
