@@ -264,7 +264,10 @@ const allGuards: readonly Guard[] = [
   {
     name: "waits: one a row",
     file: "plugin/store/shared-waits.ts",
-    edits: [["if (same) {", 'if (same && row === "") {']],
+    edits: [
+      ["if (same) {", 'if (same && row === "") {'],
+      ["if (groups) {", 'if (groups && row === "") {'],
+    ],
     test: lockedLease,
     named: "driver bun a caller that asks complete again and again for a locked row",
   },
