@@ -18,6 +18,8 @@ export type EnqueueBatch = (db: Database, batch: readonly PendingEnqueue[]) => P
 /** How workers learn of a job: of other processes on the channel, of this one by a call. */
 export interface WakeUps {
   readonly channel: string;
+  /** This process, as its registrations name it. */
+  readonly listener: string;
   wake(queueHash: string): void;
 }
 
@@ -31,7 +33,7 @@ export interface LoneEnqueues {
 }
 
 export function enqueueBatch(sql: SqlContext, lone: LoneEnqueues, wakeUps: WakeUps): EnqueueBatch {
-  const insert = insertJobs(sql, wakeUps.channel);
+  const insert = insertJobs(sql, wakeUps.channel, wakeUps.listener);
   const find = findJobsByKey(sql);
   const settle = async (db: Database, lane: Lane, batch: readonly PendingEnqueue[]): Promise<void> => {
     let groups = sortedByKey(batch);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Call } from "../call.ts";
 import type { JobId } from "../job-id.ts";
 import { Background } from "./background.ts";
@@ -85,15 +86,17 @@ export class PostgresJobStore implements JobStore, SignalSource {
     this.#claimBatch = claimBatch(sql, waterOf, this.#background);
     this.#maintenance = new Maintenance(db, listLeasedQueues(sql), waterOf, options.maintenanceIntervalMs);
     const channel = wakeChannel(options.schema);
+    const listener = randomUUID();
     this.#signals = new SignalHub(db, {
       channel,
+      listener,
       pollIntervalMs: options.pollIntervalMs,
       listen: options.listen,
       look: lookForWork(sql),
       register: registerWaiter(sql, channel),
       waterOf,
     });
-    const wakeUps = { channel, wake: (queueHash: string) => this.#signals.wake(queueHash) };
+    const wakeUps = { channel, listener, wake: (queueHash: string) => this.#signals.wake(queueHash) };
     const lone = {
       background: this.#background,
       waits: this.#sharedWaits<PendingEnqueue>(lockConnections.keys),

@@ -67,7 +67,10 @@ const claim = (wanted: number, from: Place = beginning, queue = "mail") =>
 const hot: Record<string, () => Promise<Statement>> = {
   claim: () => claim(5),
   "claim from the low-water mark": () => claim(5, { nextRun: "2021-01-01 00:00:00+00", row: "1" }),
-  enqueue: () => statementOf((db) => insertJobs(sql, "channel")(db, "hot", newJobs)),
+  enqueue: () =>
+    statementOf((db) =>
+      insertJobs(sql, "channel", "00000000-0000-0000-0000-000000000000")(db, "hot", newJobs),
+    ),
   "look-up of keys": () => statementOf((db) => findJobsByKey(sql)(db, newJobs)),
   complete: () => statementOf((db) => completeFreeLeases(sql)(db, proofs)),
   "complete after a wait": () => statementOf((db) => completeLockedLease(sql)(db, proof(1))),

@@ -23,10 +23,10 @@ export interface InsertedJob {
  * Inserts many jobs and makes them claimable, in one statement. No two of them share a key, and they must come sorted by
  * (producer, key): overlapping batches in different orders would deadlock.
  *
- * Other processes are notified only for due jobs of queues that somebody registered for: commits that notify queue behind one lock
- * of the whole server.
+ * Other processes are notified only for due jobs of queues that they registered for: commits that notify queue behind one lock of the
+ * whole server. The process itself, `listener`, wakes its own workers without.
  */
-export function insertJobs(sql: SqlContext, channel: string): InsertJobs {
+export function insertJobs(sql: SqlContext, channel: string, listener: string): InsertJobs {
   const text = `
     with t as materialized (select ${sql.clock} as now),
     fresh as (
@@ -45,7 +45,8 @@ export function insertJobs(sql: SqlContext, channel: string): InsertJobs {
     ), told as materialized (
       select pg_notify('${channel}', d.queue::text)::text as sent
       from (select distinct queue from fresh where requested_at <= created_at) d
-      where exists (select from ${sql.table("waiter")} w where w.queue = d.queue and w.until > (select now from t))
+      where exists (select from ${sql.table("waiter")} w
+        where w.queue = d.queue and w.until > (select now from t) and w.listener <> $10::text::uuid)
     )
     select id::text as row, encode(nonce, 'hex') as nonce, requested_at <= created_at as due
     from fresh, (select count(sent) from told) as notified`;
@@ -62,6 +63,7 @@ export function insertJobs(sql: SqlContext, channel: string): InsertJobs {
       textArray(jobs.map((job) => job.kind)),
       textArray(jobs.map((job) => job.key)),
       textArray(jobs.map((job) => job.payload)),
+      listener,
     ]);
     const inserted = new Map(rows.map((row) => [row.nonce, row as unknown as InsertedJob]));
     return nonces.map((nonce) => inserted.get(nonce));

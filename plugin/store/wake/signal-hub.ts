@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { RuntimeFailureError } from "../../../capability/index.ts";
 import type { Call } from "../../call.ts";
 import type { Database } from "../database.ts";
@@ -12,6 +11,8 @@ import type { SignalSource } from "./signal-source.ts";
 
 export interface SignalHubOptions {
   readonly channel: string;
+  /** Names this process in its registrations. */
+  readonly listener: string;
   /** How often a queue that somebody waits for is looked at, in ms, once the first second is over. */
   readonly pollIntervalMs: number;
   /** False where LISTEN cannot work, as behind a transaction pooler: then looking is all there is. */
@@ -42,7 +43,6 @@ interface Waiter {
 export class SignalHub implements SignalSource {
   readonly #db: Database;
   readonly #options: SignalHubOptions;
-  readonly #listener: string = randomUUID();
   readonly #waiters = new Set<Waiter>();
   readonly #registeredUntil = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -156,7 +156,7 @@ export class SignalHub implements SignalSource {
     if (now > this.#echoDueAt) await this.#unlisten();
     this.#subscription ??= this.#listen();
     await this.#subscription;
-    await this.#options.register(this.#db, due, this.#listener);
+    await this.#options.register(this.#db, due, this.#options.listener);
     this.#echoDueAt = Math.min(this.#echoDueAt, performance.now() + echoMs);
     for (const queue of due) this.#registeredUntil.set(queue, now + prolongEveryMs);
   }
@@ -167,7 +167,7 @@ export class SignalHub implements SignalSource {
       return await this.#db.listen(
         this.#options.channel,
         (payload) => {
-          if (payload === this.#listener) this.#echoDueAt = Number.POSITIVE_INFINITY;
+          if (payload === this.#options.listener) this.#echoDueAt = Number.POSITIVE_INFINITY;
           else this.wake(payload);
         },
         () => {
