@@ -13,6 +13,20 @@ test("calls of one turn share a run, later ones the next, none more than the lim
   expect(runs).toEqual([[1, 2, 3], [4], [5]]);
 });
 
+test("a run that takes long holds up nobody: the next one begins beside it", async () => {
+  const stalled = Promise.withResolvers<void>();
+  const call = batchCalls<number, number>(async (items) => {
+    if (items.includes(1)) await stalled.promise;
+    return items;
+  }, 10);
+  const first = call(1);
+  await Bun.sleep(0);
+  expect(await call(2)).toBe(2);
+  expect(await call(3)).toBe(3);
+  stalled.resolve();
+  expect(await first).toBe(1);
+});
+
 test("a run that fails rejects its own calls only", async () => {
   let runs = 0;
   const call = batchCalls<number, number>(async (items) => {

@@ -63,7 +63,11 @@ export function createPostgresBackend(
     async fetch(count) {
       const queue = await connection.ready();
       wakesBeforeFetch = wakes;
-      return fetchClaims(queue, count, heartbeatSeconds);
+      for (;;) {
+        const { claims, cancelled } = await fetchClaims(queue, count, heartbeatSeconds);
+        // Nothing but jobs that were to be cancelled: that does not mean that nothing is due.
+        if (claims.length > 0 || cancelled === 0) return claims;
+      }
     },
     async pulse(claim) {
       const answer = await pulse(claim);
@@ -115,26 +119,26 @@ async function fetchClaims(
   queue: Queue,
   count: number,
   heartbeatSeconds: number,
-): Promise<readonly PostgresClaim[]> {
+): Promise<{ readonly claims: readonly PostgresClaim[]; readonly cancelled: number }> {
   const sentAt = performance.now();
   const jobs: JobWithMetadata<unknown>[] = await queue.boss.fetch<unknown>(queue.name, {
     batchSize: count,
     includeMetadata: true,
   });
-  if (jobs.length === 0) return [];
+  if (jobs.length === 0) return { claims: [], cancelled: 0 };
   await holdLongEnough(queue, jobs, heartbeatSeconds);
   const claims = jobs.map((job) => claimOf(job, sentAt));
   // Only a job that has been claimed before can have been asked to stop before this claim.
   const again = claims.filter(({ retryCount }) => retryCount > 0);
-  if (again.length === 0) return claims;
+  if (again.length === 0) return { claims, cancelled: 0 };
   const asked = await requested(queue, again);
-  if (asked.size === 0) return claims;
+  if (asked.size === 0) return { claims, cancelled: 0 };
   // Lost by a worker that died after it had been asked to stop: they end here, before another attempt.
   await cancelClaims(
     queue,
     claims.filter(({ jobId }) => asked.has(jobId)),
   );
-  return claims.filter(({ jobId }) => !asked.has(jobId));
+  return { claims: claims.filter(({ jobId }) => !asked.has(jobId)), cancelled: asked.size };
 }
 
 /**
@@ -167,6 +171,7 @@ function claimOf(job: JobWithMetadata<unknown>, sentAt: number): PostgresClaim {
     input: data?.input ?? null,
     ...(typeof data?.traceparent === "string" ? { traceparent: data.traceparent } : {}),
     sentAt,
+    endsAt: sentAt + job.expireInSeconds * 1000,
   };
 }
 

@@ -42,7 +42,7 @@ export class Attempt<Claim extends BackendClaim> {
   constructor(deps: AttemptDeps<Claim>, claim: Claim) {
     this.#deps = deps;
     this.#claim = claim;
-    this.#lease = new Lease(deps.time, claim.sentAt, deps.backend.leaseMs);
+    this.#lease = new Lease(deps.time, claim.sentAt, deps.backend.leaseMs, claim.endsAt);
     this.#signal = new AttemptSignal(() => this.#fence());
   }
 
@@ -177,6 +177,7 @@ export class Attempt<Claim extends BackendClaim> {
 
   #fence(): void {
     if (this.#lease.isSafe || this.#lost) return;
+    if (this.#lease.isSpent) return this.#lose("its longest run is over");
     // The timer that watches the lease fires in time unless nothing could run: then a pulse, too, is long overdue.
     const { leaseMs } = this.#deps.backend;
     const blockedMs = Math.max(this.#lease.overdueMs, this.#heartbeat?.overdueMs ?? 0);

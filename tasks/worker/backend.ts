@@ -11,6 +11,8 @@ export interface BackendClaim {
   readonly traceparent?: string;
   /** `performance.now()` taken before the claim was sent: the lease is reckoned from there. */
   readonly sentAt: number;
+  /** `performance.now()` at which the backend takes the claim away whatever pulses say. Undefined: pulses prolong it for ever. */
+  readonly endsAt?: number;
 }
 
 /** What a pulse found: still ours, no longer ours, or ours with a cancel request recorded. */

@@ -6,21 +6,31 @@ import type { WorkerTime } from "./time.ts";
  */
 export class Lease {
   readonly #time: WorkerTime;
+  /** Beyond it no pulse prolongs the lease. */
+  readonly #safeEnd: number;
   #safeUntil: number;
 
-  constructor(time: WorkerTime, sentAt: number, leaseMs: number) {
+  /** `endsAt`: when the claim ends whatever pulses say. */
+  constructor(time: WorkerTime, sentAt: number, leaseMs: number, endsAt: number = Number.POSITIVE_INFINITY) {
     this.#time = time;
-    this.#safeUntil = sentAt + leaseMs - marginMs(leaseMs);
+    this.#safeEnd = endsAt - marginMs(endsAt - sentAt);
+    this.#safeUntil = Math.min(this.#safeEnd, sentAt + leaseMs - marginMs(leaseMs));
   }
 
   /** A pulse that was sent then has succeeded. */
   prolong(sentAt: number, leaseMs: number): void {
-    this.#safeUntil = Math.max(this.#safeUntil, sentAt + leaseMs - marginMs(leaseMs));
+    const until = Math.min(this.#safeEnd, sentAt + leaseMs - marginMs(leaseMs));
+    this.#safeUntil = Math.max(this.#safeUntil, until);
   }
 
   /** How long the claim is still ours without another pulse, in ms; 0 when that can no longer be said. */
   get remainingMs(): number {
     return Math.max(0, this.#safeUntil - this.#time.now());
+  }
+
+  /** It has had all the time that it can have. */
+  get isSpent(): boolean {
+    return this.#time.now() >= this.#safeEnd;
   }
 
   get isSafe(): boolean {

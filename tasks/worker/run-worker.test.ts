@@ -133,31 +133,127 @@ test("a queue that cannot work at all ends the worker at once", async () => {
   expect(worker.done).rejects.toBe(refusal);
 });
 
-test("a fetch that never answers is given up, and what it claims late is given back or, on a last attempt, run", async () => {
-  const stalled = Promise.withResolvers<void>();
-  const { backend, worker, entered, time } = givenWorker({
-    concurrency: 2,
+/** A worker whose first fetch claims, and is answered only when the test says so, long after it was given up. */
+function givenLateFetch(given: { readonly concurrency: number; readonly maxAttempts?: number }) {
+  const answer = Promise.withResolvers<void>();
+  const { concurrency, ...job } = given;
+  const worker = givenWorker({
+    concurrency,
     callTimeoutMs: 500,
     leaseMs: 60_000,
-    prepare: (b) => {
-      b.add();
-      b.add({ maxAttempts: 1 });
+    prepare: (backend) => {
+      backend.add(job);
       let first = true;
-      b.gates.fetch = async (when) => {
+      backend.gates.fetch = async (when) => {
         if (when === "before" || !first) return;
         first = false;
-        await stalled.promise;
+        await answer.promise;
       };
     },
   });
+  return { ...worker, answer: answer.resolve };
+}
+
+test("a fetch that never answers is given up, and what it claimed runs when the answer comes after all", async () => {
+  const { worker, entered, time, answer } = givenLateFetch({ concurrency: 2 });
   await time.advance(500);
-  stalled.resolve();
+  answer();
   await time.advance(0);
-  expect(backend.log).toContain("giveBack job-1/1");
-  expect(entered.map(({ jobId }) => jobId)).toContain("job-2");
+  expect(entered.map(({ jobId }) => jobId)).toEqual(["job-1"]);
+  entered[0]!.end();
+  await worker.stop();
+});
+
+test("claims that come late never run beside full slots: they are given back, and no fetch asks for less than one job", async () => {
+  const { backend, worker, entered, time, answer } = givenLateFetch({ concurrency: 1 });
+  backend.add();
   await time.advance(2000);
-  expect(entered.map(({ jobId }) => jobId).sort()).toEqual(["job-1", "job-2"]);
-  for (const handler of entered) handler.end();
+  expect(entered.map(({ jobId }) => jobId)).toEqual(["job-2"]);
+  answer();
+  await time.advance(2000);
+  expect(entered).toHaveLength(1);
+  expect(backend.log).toContain("giveBack job-1/1");
+  entered[0]!.end();
+  await time.advance(2000);
+  expect(entered.map(({ jobId }) => jobId)).toEqual(["job-2", "job-1"]);
+  entered[1]!.end();
+  await worker.stop();
+  expect(backend.log.filter((call) => /^fetch (0|-)/.test(call))).toEqual([]);
+});
+
+test("a last attempt that comes late waits for a slot, since giving it back could be its end", async () => {
+  const { backend, worker, entered, time, answer } = givenLateFetch({ concurrency: 1, maxAttempts: 1 });
+  backend.add();
+  await time.advance(2000);
+  answer();
+  await time.advance(2000);
+  expect(entered.map(({ jobId }) => jobId)).toEqual(["job-2"]);
+  entered[0]!.end();
+  await time.advance(0);
+  expect(entered.map(({ jobId }) => jobId)).toEqual(["job-2", "job-1"]);
+  entered[1]!.end();
+  await worker.stop();
+  expect(backend.jobs.get("job-1")).toMatchObject({ state: "succeeded", attempt: 1 });
+});
+
+test("a stop waits for the answer to a fetch that was given up, and sees to what it claimed", async () => {
+  const { backend, worker, entered, time, answer } = givenLateFetch({ concurrency: 1 });
+  await time.advance(500);
+  let isStopped = false;
+  const stopped = worker.stop().then(() => {
+    isStopped = true;
+  });
+  await time.advance(1000);
+  expect(isStopped).toBe(false);
+  answer();
+  await stopped;
+  expect(backend.log).toContain("giveBack job-1/1");
+  expect(entered).toHaveLength(0);
+});
+
+test("a stop does not wait for ever for a fetch that is never answered", async () => {
+  const { worker, time } = givenLateFetch({ concurrency: 1 });
+  await time.advance(500);
+  const stopped = worker.stop();
+  await time.advance(60_000);
+  await stopped;
+});
+
+test("a claim with an end of its own is fenced before it, whatever pulses say", async () => {
+  const { worker, entered, errors, time } = givenWorker({
+    jobs: 1,
+    leaseMs: 3000,
+    prepare: (backend) => {
+      backend.longestRunMs = 10_000;
+    },
+  });
+  await time.advance(8500);
+  expect(entered[0]!.signal.aborted).toBe(false);
+  await time.advance(600);
+  expect(entered[0]!.signal.reason).toMatchObject({ name: "ClaimLost" });
+  entered[0]!.end();
+  await time.advance(0);
+  expect(String(errors[0])).toContain("its longest run is over");
+  await worker.stop();
+});
+
+test("a pulse that failed once, and that nobody repeated, does not hide a later outage", async () => {
+  const down = new Error("down");
+  const { backend, worker, entered, errors, time } = givenWorker({ jobs: 1, pollIntervalMs: 1000 });
+  await time.advance(0);
+  backend.gates.pulse = () => {
+    throw down;
+  };
+  await time.advance(400);
+  expect(errors).toEqual([down]);
+  entered[0]!.end();
+  await time.advance(120_000);
+  expect(errors).toHaveLength(1);
+  backend.gates.fetch = () => {
+    throw down;
+  };
+  await time.advance(5000);
+  expect(errors).toEqual([down, down]);
   await worker.stop();
 });
 

@@ -6,7 +6,7 @@ import { Attempt, type AttemptDeps } from "./attempt.ts";
 import type { BackendClaim, WorkerBackend } from "./backend.ts";
 import { backoffMs } from "./backoff.ts";
 import { Outage } from "./outage.ts";
-import { answerWithin, pause, processTime, type WorkerTime } from "./time.ts";
+import { answerWithin, NoAnswer, pause, processTime, type WorkerTime } from "./time.ts";
 
 export interface RunWorkerOptions extends ProviderWorkerOptions {
   /** Longest time between two looks at an idle queue, in ms; wake-ups come sooner. Default 1000. */
@@ -36,6 +36,9 @@ export function runWorker<Claim extends BackendClaim>(
   return new RunningWorker(backend, execute, options);
 }
 
+/** How long a stop waits for the answer to a request for jobs that was given up before: longer than any backend's own bound. */
+const lateAnswerMs = 60_000;
+
 class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   readonly done: Promise<void>;
   readonly #drained: Promise<void>;
@@ -55,9 +58,14 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   /** Who was to be cancelled while a claim was under way: it may be among what comes. Undefined in it: anybody. */
   readonly #cancelledEarly = new Set<string | undefined>();
   #isFetching = false;
+  /** Requests for jobs that were given up and may still be answered: what they claim is ours to see to. */
+  readonly #lateFetches = new Set<Promise<void>>();
+  /** Last attempts that such an answer brought when no slot was free. They wait for one: to be given back could be their end. */
+  readonly #held: Claim[] = [];
 
   constructor(backend: WorkerBackend<Claim>, execute: Execute, options: RunWorkerOptions) {
     const report = (error: unknown): void => callQuietly(() => options.onError?.(error));
+    const callTimeoutMs = options.callTimeoutMs ?? 10_000;
     this.#backend = backend;
     this.#options = options;
     this.#time = options.time ?? processTime;
@@ -66,9 +74,9 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
       backend,
       execute,
       time: this.#time,
-      outage: new Outage(this.#time, report),
+      outage: new Outage(this.#time, report, 30_000 + 3 * callTimeoutMs),
       timeoutMs: options.timeoutMs,
-      callTimeoutMs: options.callTimeoutMs ?? 10_000,
+      callTimeoutMs,
       report,
     };
     this.done = this.#work();
@@ -97,6 +105,8 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
       await Promise.race([this.#takeJobs(), this.#leaving.promise]);
     } finally {
       this.#stopping.abort();
+      await this.#untilLateFetchesEnd();
+      this.#returnOrRun(this.#held.splice(0));
       while (this.#runs.size > 0) await Promise.all(this.#runs);
       unlisten?.();
       this.#callOffGrace?.();
@@ -106,9 +116,14 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   async #takeJobs(): Promise<void> {
     let idleWakes = 0;
     while (!this.#isStopping && this.#left > 0) {
-      const room = Math.min(this.#options.concurrency - this.#attempts.size, this.#left);
-      if (room === 0) {
+      const room = this.#room;
+      if (room <= 0) {
         await this.#untilSlotIsFree();
+        continue;
+      }
+      const held = this.#held.shift();
+      if (held !== undefined) {
+        this.#admit([held]);
         continue;
       }
       const claims = await this.#fetch(room);
@@ -132,12 +147,13 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
     const { outage, callTimeoutMs } = this.#deps;
     this.#isFetching = true;
     this.#cancelledEarly.clear();
+    const fetching = (async () => this.#backend.fetch(count))();
     try {
-      const late = (claims: readonly Claim[]): void => this.#returnOrRun(claims);
-      const claims = await answerWithin(this.#time, callTimeoutMs, () => this.#backend.fetch(count), late);
+      const claims = await answerWithin(this.#time, callTimeoutMs, () => fetching);
       outage.succeeded("fetch");
       return claims;
     } catch (error) {
+      if (error instanceof NoAnswer) this.#expectLate(fetching);
       if (error instanceof TaskQueueError && error.code !== "provider-unavailable") throw error;
       const { failures, forMs } = outage.failed("fetch", error);
       if (forMs >= (this.#options.maxOutageMs ?? 300_000))
@@ -147,6 +163,36 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
     } finally {
       this.#isFetching = false;
     }
+  }
+
+  #expectLate(fetching: Promise<readonly Claim[]>): void {
+    const late = fetching
+      .then(
+        (claims) => this.#admitLate(claims),
+        () => {},
+      )
+      .finally(() => this.#lateFetches.delete(late));
+    this.#lateFetches.add(late);
+  }
+
+  /** Runs what there is room for; a request for other jobs may have filled the slots meanwhile. */
+  #admitLate(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      if (this.#isStopping) this.#returnOrRun([claim]);
+      else if (this.#room > 0) this.#admit([claim]);
+      else if (isLastAttempt(claim)) this.#held.push(claim);
+      else this.#start(claim, (attempt) => attempt.giveBack());
+      // Who was to be cancelled since it was sent is not known any more: the attempt finds out.
+      this.#pulseSoon(claim.jobId);
+    }
+  }
+
+  async #untilLateFetchesEnd(): Promise<void> {
+    if (this.#lateFetches.size === 0) return;
+    const over = new AbortController();
+    const bound = pause(this.#time, lateAnswerMs, over.signal);
+    await Promise.race([Promise.all(this.#lateFetches), this.#leaving.promise, bound]);
+    over.abort();
   }
 
   /** A pulse of that job's attempt, or of all, so that a cancel request does not wait for the next one. */
@@ -165,7 +211,7 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   /** Claims that came too late: nothing was started for them, but a last attempt that is given back would be lost. */
   #returnOrRun(claims: readonly Claim[]): void {
     for (const claim of claims) {
-      const isLast = claim.attempt >= claim.maxAttempts && !this.#aborting;
+      const isLast = isLastAttempt(claim) && !this.#aborting;
       this.#start(claim, (attempt) => (isLast ? attempt.run() : attempt.giveBack()));
     }
   }
@@ -218,7 +264,16 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
     await Promise.race([work, stopped.promise]).finally(() => signal.removeEventListener("abort", stop));
   }
 
+  /** Free slots, at most as many as jobs may still be taken. Below 0 while claims are given back beside full slots. */
+  get #room(): number {
+    return Math.min(this.#options.concurrency - this.#attempts.size, this.#left);
+  }
+
   get #isStopping(): boolean {
     return this.#stopping.signal.aborted;
   }
+}
+
+function isLastAttempt({ attempt, maxAttempts }: BackendClaim): boolean {
+  return attempt >= maxAttempts;
 }

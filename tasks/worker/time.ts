@@ -49,23 +49,13 @@ export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
-/** The call's own answer, or a rejection with {@link NoAnswer} when it takes longer; a later answer goes to `late`. */
-export function answerWithin<T>(
-  time: WorkerTime,
-  ms: number,
-  call: () => Promise<T>,
-  late?: (value: T) => void,
-): Promise<T> {
+/** The call's own answer, or a rejection with {@link NoAnswer} when it takes longer. */
+export function answerWithin<T>(time: WorkerTime, ms: number, call: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    let over = false;
-    const callOff = time.after(ms, () => {
-      over = true;
-      reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`));
-    });
+    const callOff = time.after(ms, () => reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`)));
     const answered = (value: T): void => {
       callOff();
-      if (over) late?.(value);
-      else resolve(value);
+      resolve(value);
     };
     const failed = (error: Error): void => {
       callOff();

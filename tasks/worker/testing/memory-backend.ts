@@ -29,6 +29,8 @@ export class MemoryBackend implements WorkerBackend {
   readonly freshClaimIsProof: boolean;
   readonly jobs: Map<string, MemoryJob> = new Map();
   readonly gates: Partial<Record<Verb, Gate>> = {};
+  /** How long a claim lasts at most, in ms, whatever pulses say. Undefined: for ever. */
+  longestRunMs: number | undefined;
   /** Every call that reached the table, in order. */
   readonly log: string[] = [];
   readonly #time: WorkerTime;
@@ -86,7 +88,8 @@ export class MemoryBackend implements WorkerBackend {
         job.state = "running";
         job.leaseUntil = this.#time.now() + this.leaseMs;
         const { jobId, attempt, maxAttempts, task, input, traceparent } = job;
-        const claim = { jobId, attempt, maxAttempts, task, input, sentAt };
+        const ends = this.longestRunMs === undefined ? {} : { endsAt: sentAt + this.longestRunMs };
+        const claim = { jobId, attempt, maxAttempts, task, input, sentAt, ...ends };
         return traceparent === undefined ? claim : { ...claim, traceparent };
       });
     });
