@@ -16,7 +16,7 @@ const onceIsEnough = [
   "capability/**",
   "tasks/{worker,memory,conformance}/**",
   "tasks/*.test.ts",
-  "job-provider/{canonical,configuration,lifecycle,plugin,ports,provider,submission,tree}/**",
+  "job-provider/{canonical,configuration,files,lifecycle,plugin,ports,provider,submission,tree}/**",
 ];
 
 /** The machine is not going to lose power here; a server that is killed loses nothing by it. Tests of outages start their own. */

@@ -36,7 +36,8 @@ export function parseJobSubmitInput(value: unknown): JobSubmitInput {
 /** The platform's own getter knows its signals, whatever a prototype pretends. It throws for anything else. */
 const abortedOf = Object.getOwnPropertyDescriptor(AbortSignal.prototype, "aborted")?.get;
 
-function readSignal({ value, at }: Member): AbortSignal {
+/** A signal of the platform. @throws TypeError naming the place */
+export function readSignal({ value, at }: Member): AbortSignal {
   try {
     if (typeof abortedOf?.call(value) === "boolean") return value as AbortSignal;
   } catch {

@@ -57,7 +57,7 @@ const rules: readonly Rule[] = [
     because: "management is separate from its transports: nothing imports them",
   },
   {
-    from: /^(?!host-fixtures\/app\/input-schema-of\.ts|scripts\/)/,
+    from: /^(?!host-fixtures\/app\/input-schema-of\.ts|scripts\/|examples\/slicer\/provider\/)/,
     never: /^npm:@valibot\/to-json-schema$/,
     because: "the converter is optional: one place loads it when it is needed",
   },
@@ -67,6 +67,16 @@ const rules: readonly Rule[] = [
     because: "an application stands on the contracts and knows no plugin of this package",
   },
   { from: /^(?!examples\/)/, never: /^examples\//, because: "nothing imports an example" },
+  {
+    from: /^examples\/slicer\/(stl|mesh|slice|shapes)\//,
+    only: /^examples\/slicer\/(stl|mesh|slice|shapes)\//,
+    because: "what a slicer computes knows no host, no file and no library",
+  },
+  {
+    from: /^examples\/slicer\/provider\//,
+    only: /^(examples\/slicer\/(stl|mesh|slice|provider)\/|job-provider\/$|node:|npm:(valibot|@valibot\/to-json-schema)$)/,
+    because: "a job provider stands on what the package says a job is, and on its own computation",
+  },
   { from: /^(?!tests\/)/, never: /^tests\/|\/testing\/|\.test\.ts$/, because: "only tests import tests" },
   { from: /^(?!scripts\/|tests\/)/, never: /^scripts\//, because: "the gate is not part of the package" },
   {
@@ -92,9 +102,30 @@ const rules: readonly Rule[] = [
     because: "only tasks/postgres and bench import pg-boss",
   },
   {
-    from: /^job-provider\/(?!host\/|index\.ts$)/,
-    only: /^(job-provider\/(?!host\/)|capability\/|node:(crypto|util)$|npm:(valibot|@standard-schema\/spec)$)/,
+    from: /^job-provider\/(?!host\/|files\/|index\.ts$)/,
+    only: /^(job-provider\/(?!host\/|files\/)|capability\/|node:(crypto|util)$|npm:(valibot|@standard-schema\/spec)$)/,
     because: "what a job is does no I/O; only its host knows a database and files",
+  },
+  {
+    from: /^job-provider\/files\//,
+    only: /^(job-provider\/(?!host\/|plugin\/|index\.ts$)|node:|npm:valibot$)/,
+    because: "the stores on the file system know what a job is, and neither its host nor a database",
+  },
+  {
+    from: /^job-provider\/host\//,
+    only: /^(job-provider\/(?!index\.ts$)|tasks\/(jobs|worker)\/|tasks\/(batch-calls|check-options|logger|provider|task-queue-error)\.ts$|plugin\/store\/((drivers|schema)\/|(database-failure|sql-context)\.ts$)|capability\/|node:|npm:(valibot|@standard-schema\/spec)$)/,
+    because:
+      "a job host stands on what a job is, on the worker and the records of tasks, and of the plugin takes drivers only",
+  },
+  {
+    from: /^(?!job-provider\/|tests\/|bench\/|examples\/|scripts\/)/,
+    never: /^job-provider\//,
+    because: "job providers are the uppermost layer: nothing below knows them",
+  },
+  {
+    from: /^job-provider\/(?!host\/|files\/)/,
+    never: /^job-provider\/files\//,
+    because: "stores are chosen by whoever composes a host: what a job is names none",
   },
 ];
 
