@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { startProxy } from "../../tests/faults/support/proxy.ts";
 import type { ClaimedTask, TaskProvider } from "../provider.ts";
 import { migratedDatabase, openTestQueue } from "./testing/open-test-queue.ts";
 
@@ -180,6 +181,43 @@ test("what others put into pg-boss's queue is no task", async () => {
   const id = await (await queue.queue()).boss.send(queue.queueName, { anything: 1 });
   expect(await provider.get(id ?? "")).toBeNull();
   expect((await provider.list({ tasks: ["t"], limit: 10 })).jobs).toEqual([]);
+});
+
+test("a job with one of our task's names and odd numbers is told with plain ones, and spoils no page", async () => {
+  await using given = await setup();
+  const { provider, queue } = given;
+  const odd = { task: "t", maxAttempts: "many", returned: -1 };
+  const id = (await (await queue.queue()).boss.send(queue.queueName, odd)) ?? "";
+  const ours = await provider.enqueue(request);
+  const { jobs } = await provider.list({ tasks: ["t"], limit: 10 });
+  expect(jobs.map(({ jobId }) => jobId).sort()).toEqual([id, ours].sort());
+  for (const { attempt, maxAttempts } of jobs) {
+    expect(attempt).toBe(0);
+    expect(maxAttempts).toBeGreaterThan(0);
+  }
+});
+
+test("on a link that is dead, a stop with a grace period and close end in seconds, whatever is under way", async () => {
+  await using proxy = await startProxy(url);
+  await using given = await setup({ connectionString: proxy.url, pollIntervalMs: 50 });
+  const { provider, queue } = given;
+  const entered = Promise.withResolvers<void>();
+  const handler = async (): Promise<never> => {
+    entered.resolve();
+    return new Promise(() => undefined);
+  };
+  const worker = provider.startWorker(handler, { concurrency: 2 });
+  await provider.enqueue(request);
+  await entered.promise;
+  const asked = queue.pool.query("select 1"); // the database itself is well
+  proxy.mode = "stall";
+  const hanging = provider.identity().catch(() => "no answer");
+  await asked;
+  const began = performance.now();
+  await worker.stop({ abort: true, graceMs: 500 });
+  await provider.close();
+  expect(performance.now() - began).toBeLessThan(20_000);
+  expect(await hanging).toBe("no answer");
 });
 
 async function heard(queue: Awaited<ReturnType<typeof openTestQueue>>): Promise<void> {

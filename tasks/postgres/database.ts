@@ -33,6 +33,8 @@ const statementTimeoutMs = 30_000;
 const scriptTimeoutMs = 600_000;
 /** One may be busy with maintenance: heartbeats and settlements have the others. */
 const besideConnections = 3;
+/** How long a close waits for statements under way. What a dead link never answers is cut then. */
+const closeTimeoutMs = 2000;
 
 /** Opens a pool, or borrows the one that is given. Nothing is connected yet. */
 export function openDatabase(options: OpenDatabaseOptions): Database {
@@ -49,6 +51,9 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   const onPoolError = (error: unknown): void => callQuietly(() => options.onError?.(error));
   pool.on("error", onPoolError);
+  const clients = new Set<PoolClient>();
+  pool.on("connect", (client) => clients.add(client));
+  pool.on("remove", (client) => clients.delete(client));
   let closing: Promise<void> | undefined;
   return {
     executeSql: (text, values) => withClient(pool, (client) => run(client, text, values)),
@@ -63,11 +68,23 @@ export function openDatabase(options: OpenDatabaseOptions): Database {
     close() {
       closing ??= (async () => {
         if (borrowed) borrowed.off("error", onPoolError);
-        else await pool.end();
+        else await endPool(pool, clients);
       })();
       return closing;
     },
   };
+}
+
+async function endPool(pool: Pool, clients: ReadonlySet<PoolClient>): Promise<void> {
+  const ended = pool.end();
+  try {
+    await withDeadline(ended, closeTimeoutMs, "the pool did not end in time");
+  } catch {
+    // A client of the pool has no public way to be cut while somebody waits for its answer.
+    for (const client of clients)
+      (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    await ended.catch(() => undefined);
+  }
 }
 
 /** How the pool connects. The password is not enumerable in its options. */

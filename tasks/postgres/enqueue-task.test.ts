@@ -150,6 +150,21 @@ test("a key that another transaction is taking: whoever asks waits, and has it w
   expect(await provider.get(await second)).toMatchObject({ state: "pending" });
 });
 
+test("duplicates that wait for another transaction's key hold up nobody else", async () => {
+  await using given = await setup();
+  const { provider, queue } = given;
+  const client = await queue.pool.connect();
+  await client.query("begin");
+  const first = await provider.enqueue({ ...request, transaction: client });
+  const duplicates = Array.from({ length: 12 }, () => provider.enqueue(request));
+  const { deduplicationKey: _, ...unkeyed } = request;
+  const other = await provider.enqueue(unkeyed);
+  expect(await provider.get(other)).toMatchObject({ state: "pending" });
+  await client.query("commit");
+  client.release();
+  expect(new Set(await Promise.all(duplicates))).toEqual(new Set([first]));
+});
+
 test("what cannot be joined is refused with what it is", async () => {
   await using given = await setup();
   const { provider, queue } = given;

@@ -50,16 +50,22 @@ export function jobWithRequest({ tables }: Queue): string {
 export function summaryOf(row: Row): JobSummary {
   const flagged = row["flagged"] === true;
   const state = stateOf(row["state"] as string, flagged);
-  const returned = Number(row["returned"] ?? 0);
+  const returned = integerOr(0, row["returned"]);
   return {
     jobId: row["id"] as string,
     task: (row["task"] as string | null) ?? "",
     state,
     attempt: row["started"] === true ? Number(row["retries"]) + 1 - returned : 0,
     // A final failure lowers pg-boss's limit; the task's own stays what is told.
-    maxAttempts: Math.max(Number(row["planned"] ?? 1), Number(row["most"]) + 1 - returned),
+    maxAttempts: Math.max(integerOr(1, row["planned"]), Number(row["most"]) + 1 - returned),
     cancelRequested: flagged || state === "cancelled",
   };
+}
+
+/** What others have put into the queue may be anything. */
+function integerOr(fallback: number, value: unknown): number {
+  const number = Number(value ?? fallback);
+  return Number.isSafeInteger(number) && number >= 0 && number < 1_000_000 ? number : fallback;
 }
 
 export function statusOf(row: Row): JobStatus {

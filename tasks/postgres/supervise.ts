@@ -1,5 +1,6 @@
 import { cancelRecovered, forgetRequests } from "./cancel-job.ts";
 import type { Queue, QueueConnection } from "./queue.ts";
+import { withDeadline } from "./with-deadline.ts";
 
 /**
  * One look at the queue: pg-boss takes claims away from silent workers and prunes what is old enough (at most once an interval,
@@ -10,6 +11,9 @@ export async function superviseOnce(queue: Queue): Promise<void> {
   await cancelRecovered(queue);
   await forgetRequests(queue);
 }
+
+/** How long a stop waits for a look under way. */
+const stopTimeoutMs = 2000;
 
 /** Looks now and then every interval until it is stopped. Without one running, nobody recovers the jobs of a crashed worker. */
 export function startSupervision(
@@ -44,7 +48,8 @@ export function startSupervision(
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await current;
+      // A look on a dead link ends when the connections are closed.
+      await withDeadline(current, stopTimeoutMs, "the look goes on").catch(() => undefined);
     },
   };
 }

@@ -150,6 +150,29 @@ test("a job that was to be cancelled and comes round again is not handed out", a
   expect(await provider.get(other)).toMatchObject({ state: "cancelled" });
 });
 
+test("jobs that were to be cancelled do not hide that others are due", async () => {
+  await using given = await setup();
+  const { backend, queue, provider } = given;
+  const flagged = await given.enqueue();
+  const lost = await given.claim();
+  await provider.cancel(flagged);
+  await (await queue.queue()).boss.fail(queue.queueName, { id: flagged, retryCount: lost.retryCount });
+  const due = await given.enqueue();
+  expect(await backend.fetch(1)).toMatchObject([{ jobId: due }]);
+  expect(await provider.get(flagged)).toMatchObject({ state: "cancelled" });
+});
+
+test("a claim knows when it ends whatever pulses say", async () => {
+  const queue = await openTestQueue(url);
+  await using given = await setup();
+  const short = queue.provider({ queueName: given.queue.queueName, expireInSeconds: 7 });
+  await short.enqueue({ task: "t", input: 1, maxAttempts: 3 });
+  const { sentAt, endsAt } = await given.claim();
+  expect(endsAt).toBe(sentAt + 7000);
+  await short.close();
+  await queue.close();
+});
+
 test("a job that was deleted while it ran: its settlement is lost, its neighbours' are not", async () => {
   await using given = await setup();
   const { backend, queue, provider } = given;

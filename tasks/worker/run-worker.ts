@@ -36,8 +36,8 @@ export function runWorker<Claim extends BackendClaim>(
   return new RunningWorker(backend, execute, options);
 }
 
-/** How long a stop waits for the answer to a request for jobs that was given up before: longer than any backend's own bound. */
-const lateAnswerMs = 60_000;
+/** How long a stop waits for the answer to a request for jobs that was given up before. A claim that comes later expires. */
+const lateAnswerMs = 15_000;
 
 class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   readonly done: Promise<void>;

@@ -2,12 +2,14 @@ import type { Subscription } from "./driver.ts";
 
 /** What of a `pg` pool and its clients is needed to listen. */
 export interface ListeningPool {
-  connect(): Promise<ListeningClient>;
+  connect(
+    taken: (error: Error | undefined, client: ListeningClient | undefined, release: unknown) => void,
+  ): void;
 }
 
 interface ListeningClient {
   on(event: "notification", listener: (message: Notification) => void): unknown;
-  once(event: "end" | "error", listener: () => void): unknown;
+  on(event: "end" | "error", listener: () => void): unknown;
   query(text: string): Promise<unknown>;
   release(destroy: boolean): void;
 }
@@ -20,6 +22,19 @@ interface Notification {
 /** Pauses between attempts to connect again, in ms. */
 const firstPauseMs = 100;
 const longestPauseMs = 5000;
+
+/** By callback: a client may break in the very packet that made it ready, and a promise would be a turn too late for a listener. */
+function take(pool: ListeningPool): Promise<ListeningClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error ?? new Error("the pool gave no connection"));
+      client.on("error", ignore);
+      resolve(client);
+    });
+  });
+}
+
+const ignore = (): void => {};
 
 /** Keeps one client of the pool listening to a channel, and takes another one whenever it is lost. */
 export async function listenForEver(
@@ -37,7 +52,13 @@ export async function listenForEver(
     if (message.channel === channel) onPayload(message.payload ?? "");
   };
   const connect = async (): Promise<void> => {
-    const fresh = await pool.connect();
+    const fresh = await take(pool);
+    // For as long as the client exists: one that breaks without a listener ends the process, also while LISTEN is on its way.
+    const lost = (): void => {
+      if (client === fresh) again();
+    };
+    fresh.on("error", lost);
+    fresh.on("end", lost);
     try {
       fresh.on("notification", onNotification);
       await fresh.query(`listen "${channel.replaceAll('"', '""')}"`);
@@ -48,8 +69,6 @@ export async function listenForEver(
     if (closed) return fresh.release(true);
     client = fresh;
     pauseMs = firstPauseMs;
-    fresh.once("end", again);
-    fresh.once("error", again);
     onListening();
   };
   const again = (): void => {

@@ -7,6 +7,7 @@ import { nameHash } from "../name-hash.ts";
 import type { LookForWork } from "../queries/look-for-work.ts";
 import { prolongEveryMs, type RegisterWaiter } from "../queries/register-waiter.ts";
 import type { QueueWater } from "../queue-waters.ts";
+import { withinTime } from "../within-time.ts";
 import type { SignalSource } from "./signal-source.ts";
 
 export interface SignalHubOptions {
@@ -27,6 +28,10 @@ const firstSecondMs = 1000;
 const eagerLookMs = 100;
 /** A look from the very beginning of a queue, past the low-water hint, comes at least this often. */
 const fullLookMs = 5000;
+/** How long LISTEN may take before looking goes on without it; it goes on meanwhile. */
+const listenMs = 5000;
+/** How long a close waits for the end of the listening connection. */
+const closeMs = 1000;
 /** How long the notification that a registration sends to itself may take before the connection counts as dead. */
 const echoMs = 10_000;
 
@@ -106,7 +111,8 @@ export class SignalHub implements SignalSource {
     this.#stopTimer();
     for (const waiter of this.#waiters) waiter.end(null);
     await this.#looking;
-    await (await this.#subscription)?.close();
+    // Closing the connections ends one that has not been answered.
+    await withinTime(closeMs, this.#unlisten());
   }
 
   #lookNow(): void {
@@ -129,7 +135,7 @@ export class SignalHub implements SignalSource {
     this.#lookAgain = false;
     this.#stopTimer();
     const queues = new Set([...this.#waiters].flatMap((waiter) => [...waiter.queues.keys()]));
-    await this.#registerAll([...queues]);
+    await this.#registerAll([...queues]).catch(() => undefined); // a notification only makes it sooner: looking alone must suffice
     const full = performance.now() >= this.#fullLookAt;
     if (full) this.#fullLookAt = performance.now() + fullLookMs;
     const outlooks = await this.#options.look(
@@ -155,7 +161,12 @@ export class SignalHub implements SignalSource {
     if (due.length === 0) return;
     if (now > this.#echoDueAt) await this.#unlisten();
     this.#subscription ??= this.#listen();
-    await this.#subscription;
+    let isSettled = false;
+    const settled = this.#subscription.then(() => {
+      isSettled = true;
+    });
+    await withinTime(listenMs, settled);
+    if (!isSettled || this.#closed) return; // a link that died: looking must not wait for it
     await this.#options.register(this.#db, due, this.#options.listener);
     this.#echoDueAt = Math.min(this.#echoDueAt, performance.now() + echoMs);
     for (const queue of due) this.#registeredUntil.set(queue, now + prolongEveryMs);
