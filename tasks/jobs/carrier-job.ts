@@ -1,17 +1,21 @@
 import type { ClaimResponse, EnqueueRequest } from "../../capability/index.ts";
 import type { Dispatch } from "./records/record-state.ts";
 
-/** The kind of every Jobs job that carries a record to a worker. */
+/** The kind of every Jobs job that carries the record of a task to a worker. */
 export const carrierKind = "lenso.task";
 
 /**
  * The Jobs job of a dispatch. Every field comes from what was recorded, so that whoever enqueues it again means the same job. The
  * record counts the attempts; the carrier's own limit only bounds deliveries that were lost on the way.
  */
-export function carrierOf(queue: string, { id, dispatch, runAt }: Dispatch): EnqueueRequest {
+export function carrierOf(
+  queue: string,
+  { id, dispatch, runAt }: Dispatch,
+  kind: string = carrierKind,
+): EnqueueRequest {
   return {
     queue,
-    kind: carrierKind,
+    kind,
     payload: { record: id, dispatch },
     idempotency_key: `${id}/${dispatch}`,
     available_at: runAt,

@@ -1,5 +1,5 @@
 import type { ClaimResponse, JobsClient } from "../../capability/index.ts";
-import { TaskQueueError } from "../task-queue-error.ts";
+import { SafeCause, TaskQueueError } from "../task-queue-error.ts";
 import { domainCode, JobsRefusal } from "./jobs-refusal.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function checkLease(
   if (status !== "running" || expires !== claimed.lease_expires_at) return false;
   const seconds = (Date.parse(expires) - Date.parse(changed)) / 1000;
   if (Math.abs(seconds - leaseSeconds) < 0.01) return true;
-  const cause = new Error(
+  const cause = new SafeCause(
     `leaseSeconds: expected the lease_seconds of the Jobs Instance, whose leases last ${seconds} s, got ${leaseSeconds}`,
   );
   throw new TaskQueueError("invalid-options", "work", { cause });

@@ -3,30 +3,31 @@ import type { CancelListener } from "../worker/backend.ts";
 import { backoffMs } from "../worker/backoff.ts";
 import type { Trouble } from "./jobs-queue.ts";
 import type { RecordDatabase } from "./records/record-database.ts";
-import { cancelChannel } from "./records/request-cancel.ts";
 
 /**
- * Tells the workers of a provider of cancel requests: those of this provider at once, those of others as the record's database notifies
- * of them. Listens while somebody works. A worker that is not told sees the request at its next pulse.
+ * Tells whoever watches what the record's database notifies of on one channel, and what this process tells by itself, at once. Listens while
+ * somebody watches. A notification may be lost: whoever depends on it looks by itself too, if more seldom.
  */
-export class CancelWatch {
+export class ChannelWatch {
   readonly #database: RecordDatabase;
   readonly #trouble: Trouble;
+  readonly #channel: string;
   readonly #listeners = new Set<CancelListener>();
   #stopping: AbortController | undefined;
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(database: RecordDatabase, trouble: Trouble) {
+  constructor(database: RecordDatabase, trouble: Trouble, channel: string) {
     this.#database = database;
+    this.#channel = channel;
     this.#trouble = trouble;
   }
 
-  /** Somebody asked to cancel that job; undefined: any, as requests may have been missed. */
+  /** That happened to a job; undefined: to any, as notifications may have been missed. */
   readonly tell: CancelListener = (jobId) => {
     for (const listener of this.#listeners) listener(jobId);
   };
 
-  /** Calls back with each request from now on. Returns what ends it. */
+  /** Calls back with each payload from now on. Returns what ends it. */
   readonly watch = (listener: CancelListener): (() => void) => {
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) this.#start();
@@ -54,7 +55,7 @@ export class CancelWatch {
       const end = (): void => ended.resolve();
       stopping.addEventListener("abort", end, { once: true });
       try {
-        const subscription = await this.#database.listen(cancelChannel, {
+        const subscription = await this.#database.listen(this.#channel, {
           onPayload: this.tell,
           onListening: () => this.tell(undefined),
           onLost: end,

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../../tasks/worker/backoff.ts";
+import type { JobArtifactStore } from "../../ports/job-artifact-store.ts";
+import { JobContentMismatch, verifyContent } from "../../ports/job-content.ts";
+import type { JobArtifactDeclaration } from "../../provider/job-artifact.ts";
+import type { JobReasonCode } from "../records/record-types.ts";
+import type { KeptArtifact } from "./records/kept-artifacts.ts";
+
+/** How often a store is asked that gives no answer. */
+const maxTries = 5;
+
+/**
+ * What keeps a job from being completed, or undefined. Every role has its minimum, and none more than its maximum; and every artifact is in the
+ * store, read to its end, with the length and digest that it was published with.
+ *
+ * @throws whatever a store throws that stays without an answer, and the signal's reason
+ */
+export async function checkCompletion(
+  store: JobArtifactStore,
+  declarations: readonly JobArtifactDeclaration[],
+  kept: readonly KeptArtifact[],
+  signal: AbortSignal,
+): Promise<JobReasonCode | undefined> {
+  for (const { role, minimum, maximum } of declarations) {
+    const count = kept.filter((artifact) => artifact.role === role).length;
+    if (count < minimum) return "ARTIFACT_MISSING";
+    if (count > maximum) return "ARTIFACT_MISMATCH";
+  }
+  const contents = new Map(kept.map((artifact) => [`${artifact.length} ${artifact.digest}`, artifact]));
+  for (const content of contents.values()) {
+    const problem = await tried(signal, () => contentProblem(store, content, signal));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+async function contentProblem(
+  store: JobArtifactStore,
+  { length, digest }: KeptArtifact,
+  signal: AbortSignal,
+): Promise<JobReasonCode | undefined> {
+  try {
+    const stream = await store.read({ length, digest }, { signal });
+    if (stream === undefined) return "ARTIFACT_MISSING";
+    for await (const _ of verifyContent(stream, { length, digest })) signal.throwIfAborted();
+    return undefined;
+  } catch (error) {
+    if (error instanceof JobContentMismatch) return "ARTIFACT_MISMATCH";
+    throw error;
+  }
+}
+
+async function tried<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted || failures === maxTries) throw error;
+    }
+    await sleep(backoffMs(failures), undefined, { signal });
+  }
+}

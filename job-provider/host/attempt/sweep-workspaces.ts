@@ -1,0 +1,18 @@
+import { sweepAttemptWorkspaces } from "../../files/sweep-attempt-workspaces.ts";
+import type { HostParts } from "../host-parts.ts";
+import { runningAttempts } from "./records/running-attempts.ts";
+
+/** Removes the workspaces, a day old or older, of attempts whose process died. Trouble is told: the next worker that starts tries again. */
+export async function sweepWorkspaces(
+  parts: Pick<HostParts, "hostId" | "attemptRecords" | "workspaceDirectory" | "trouble">,
+): Promise<void> {
+  const { hostId, attemptRecords, workspaceDirectory: directory, trouble } = parts;
+  try {
+    const running = await runningAttempts(attemptRecords);
+    const keep = running.map(({ jobId, attemptId }) => ({ job: { hostId, jobId }, attemptId }));
+    await sweepAttemptWorkspaces({ directory, keep });
+    trouble.ends("workspaces");
+  } catch (error) {
+    trouble.begins("workspaces", error);
+  }
+}
