@@ -9,14 +9,16 @@ import { serverChoices } from "./gate/servers.ts";
 const onceIsEnough = [
   "tests/{boundaries,docs,gate,hygiene,package}.test.ts",
   "tests/faults/**",
-  "tests/task-faults/**",
+  "tests/{task,job}-faults/**",
+  "tests/budgets/**",
+  "conformance/**",
   "host-fixtures/**",
   "examples/**",
   "bench/**",
   "capability/**",
   "tasks/{worker,memory,conformance}/**",
   "tasks/*.test.ts",
-  "job-provider/{canonical,configuration,files,lifecycle,plugin,ports,provider,submission,tree}/**",
+  "job-provider/**",
 ];
 
 /** The machine is not going to lose power here; a server that is killed loses nothing by it. Tests of outages start their own. */
