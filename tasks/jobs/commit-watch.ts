@@ -1,5 +1,4 @@
 import { dispatchRecord } from "./dispatch-record.ts";
-import type { AfterCommit } from "./enqueue-task.ts";
 import type { JobsQueue } from "./jobs-queue.ts";
 import { isUndispatched } from "./records/is-undispatched.ts";
 import type { Dispatch } from "./records/record-state.ts";
@@ -18,7 +17,7 @@ export class CommitWatch {
     this.#queue = queue;
   }
 
-  readonly watch: AfterCommit = (recorded) => this.#lookLater(recorded, 0);
+  readonly watch = (recorded: Dispatch): void => this.#lookLater(recorded, 0);
 
   /** Looks once more at what it still waits for, then no more. */
   async close(): Promise<void> {

@@ -1,24 +1,29 @@
 import { databaseClock } from "../../plugin/store/sql-context.ts";
+import { placeOf } from "../advise-on-database.ts";
 import type { TaskProvider, TaskWorker } from "../provider.ts";
-import { TaskQueueError } from "../task-queue-error.ts";
+import { type TaskErrorPhase, TaskQueueError } from "../task-queue-error.ts";
 import { runWorker } from "../worker/run-worker.ts";
-import { CancelWatch } from "./cancel-watch.ts";
+import { asQueueError } from "./as-queue-error.ts";
 import { isRecordId } from "./carrier-job.ts";
+import { ChannelWatch } from "./channel-watch.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import { dispatchRecord } from "./dispatch-record.ts";
-import { enqueueTask } from "./enqueue-task.ts";
-import { verifyTaskSchema } from "./migration/verify-task-schema.ts";
+import { enqueueTask, type Joining } from "./enqueue-task.ts";
+import { findHomeOf } from "./find-home.ts";
+import { taskSchema } from "./migration/schema-owner.ts";
+import { SchemaUnfit, verifySchema } from "./migration/verify-schema.ts";
 import { openJobsQueue, queryBy } from "./open-jobs-queue.ts";
 import { checkProviderOptions, databaseOf, type JobsTaskProviderOptions } from "./options.ts";
-import { proveRoles } from "./prove-roles.ts";
+import { proveProducer, proveRoles, proveUntilAnswered } from "./prove-roles.ts";
 import { findKey } from "./records/find-key.ts";
 import { listTasks } from "./records/list-tasks.ts";
 import { queueIdentity } from "./records/queue-identity.ts";
 import { readTask } from "./records/read-task.ts";
 import { RecordDatabase } from "./records/record-database.ts";
-import { requestCancel } from "./records/request-cancel.ts";
+import { cancelChannel, requestCancel } from "./records/request-cancel.ts";
 import { retryTask } from "./records/retry-task.ts";
 import { succeedOnce } from "./succeed-once.ts";
+import { sweepRecords } from "./sweep-records.ts";
 import { Sweeper } from "./sweeper.ts";
 import { JobsWorkerBackend } from "./worker-backend.ts";
 
@@ -54,54 +59,67 @@ export function createProviderWith(
   const database = new RecordDatabase(databaseOf(checked));
   const queue = openJobsQueue(checked, database, engine.clock);
   const { records } = queue;
-  // Handlers may hold every connection of a borrowed pool, while their claims have to be renewed.
+  // Handlers may hold every connection of a borrowed pool, while their claims have to be renewed. Our own are held by nobody for long.
   const beside = checked.pool === undefined ? undefined : new RecordDatabase({ beside: checked.pool });
   const ofWorkers = beside === undefined ? queue : queryBy(beside, queue);
-  const sweeper = new Sweeper(ofWorkers, {
-    intervalMs: checked.sweepIntervalSeconds * 1000,
+  const sweepOptions = {
     dispatchAgainSeconds: checked.sweepIntervalSeconds,
     retentionSeconds: checked.retentionSeconds,
-  });
+  };
+  const sweepMs = checked.sweepIntervalSeconds * 1000;
+  const sweeper = new Sweeper(() => sweepRecords(ofWorkers, sweepOptions), queue.trouble, sweepMs);
   const commits = new CommitWatch(queue);
-  const cancels = new CancelWatch(beside ?? database, queue.trouble);
-  const verified = succeedOnce(() => verifyTaskSchema(database, checked.schema));
+  const cancels = new ChannelWatch(beside ?? database, queue.trouble, cancelChannel);
+  // Beside a borrowed pool, since callers' transactions may hold all of that one and wait for this.
+  const verified = succeedOnce(() => verifySchema(beside ?? database, taskSchema, checked.schema));
   const proven = succeedOnce(() => proveRoles(checked.jobs));
+  const joining: Joining = {
+    findHome: findHomeOf(ofWorkers.records),
+    proveProducer: proveUntilAnswered(() => proveProducer(checked.jobs, "enqueue")),
+    afterCommit: commits.watch,
+  };
+  const place = placeOf(checked.connectionString);
   const workers = new Set<TaskWorker>();
   const calls = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
   /** Runs a call on a verified schema; `close` waits for it. */
-  const run = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (closing) throw new TaskQueueError("closed", "work");
-    const call = verified().then(work);
+  const run = async <T>(phase: TaskErrorPhase, work: () => Promise<T>): Promise<T> => {
+    if (closing) throw new TaskQueueError("closed", phase);
+    const call = verified()
+      .then(work)
+      .catch((cause: unknown) => {
+        throw asQueueError(cause, phase, place);
+      });
     calls.add(call);
     return call.finally(() => calls.delete(call));
   };
 
   return {
-    enqueue: (request) => run(() => enqueueTask(queue, request, commits.watch)),
-    get: (jobId) => run(async () => (isRecordId(jobId) ? await readTask(records, jobId) : undefined) ?? null),
+    enqueue: (request) => run("enqueue", () => enqueueTask(queue, request, joining)),
+    get: (jobId) =>
+      run("get", async () => (isRecordId(jobId) ? await readTask(records, jobId) : undefined) ?? null),
     cancel: (jobId) =>
-      run(async () => {
+      run("cancel", async () => {
         const outcome = isRecordId(jobId) ? await requestCancel(records, jobId) : "missing";
         if (outcome === "requested") cancels.tell(jobId);
         return outcome;
       }),
     retry: (jobId) =>
-      run(async () => {
+      run("retry", async () => {
         const dispatch = isRecordId(jobId) ? await retryTask(records, jobId) : undefined;
         if (dispatch !== undefined) await dispatchRecord(queue, dispatch);
         return dispatch !== undefined;
       }),
     list: ({ tasks, limit, after }) =>
-      run(async () => {
+      run("list", async () => {
         const jobs = await listTasks(records, { tasks, limit: limit + 1, after });
         const page = jobs.slice(0, limit);
         return { jobs: page, next: jobs.length > limit ? (page.at(-1)?.jobId ?? null) : null };
       }),
-    identity: () => run(async () => ({ kind: "lenso.jobs@1", id: await queueIdentity(records) })),
+    identity: () => run("identity", async () => ({ kind: "lenso.jobs@1", id: await queueIdentity(records) })),
     lookupDeduplicationKey: (key) =>
-      run(async () => {
+      run("lookup", async () => {
         const found = await findKey(records, key);
         if (found === undefined) return null;
         return { jobId: found.taskId, status: (await readTask(records, found.taskId)) ?? null };
@@ -114,7 +132,11 @@ export function createProviderWith(
         pollIntervalMs: checked.pollIntervalMs,
         watchCancelRequests: cancels.watch,
         async ready() {
-          await Promise.all([verified(), proven()]);
+          // The schema first: where it is missing, an outage of Jobs must not hide that no waiting helps.
+          await verified().catch((error: unknown) => {
+            throw error instanceof SchemaUnfit ? asQueueError(error, "work", place) : error;
+          });
+          await proven();
           await swept(); // so that a batch finds what was recorded and not dispatched
         },
       });

@@ -50,6 +50,25 @@ test("many enqueues of one key at once make one task; those of another input all
   expect(await workAll(world.provider())).toHaveLength(1);
 });
 
+test("duplicates that wait for another transaction's key hold up nobody else", async () => {
+  await using world = await openTaskWorld();
+  const provider = world.provider();
+  const request = newTask({ deduplicationKey: "k" });
+  const committed = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<string>();
+  const holding = world.sql.begin(async (transaction) => {
+    first.resolve(await provider.enqueue({ ...request, transaction }));
+    await committed.promise;
+  });
+  const jobId = await first.promise;
+  const duplicates = Array.from({ length: 12 }, () => provider.enqueue(request));
+  const other = await provider.enqueue(newTask());
+  expect(await provider.get(other)).toMatchObject({ state: "pending" });
+  committed.resolve();
+  await holding;
+  expect(new Set(await Promise.all(duplicates))).toEqual(new Set([jobId]));
+});
+
 test("a lost reply is resolved by looking the key up, which writes nothing", async () => {
   await using world = await openTaskWorld();
   const provider = world.provider();

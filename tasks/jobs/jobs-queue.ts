@@ -9,6 +9,11 @@ export interface JobsQueue {
   readonly records: RecordSession;
   /** The same for the calls that come in great numbers. */
   readonly batched: BatchedRecords;
+  /**
+   * For what takes a deduplication key: it waits for whoever is taking the same one, an open transaction perhaps, and must not hold all
+   * connections meanwhile.
+   */
+  readonly takeKey: <T>(work: () => Promise<T>) => Promise<T>;
   readonly leaseSeconds: number;
   readonly trouble: Trouble;
 }

@@ -6,7 +6,8 @@ import { parseMigration } from "../../plugin/store/schema/migrations.ts";
 import { testDatabase } from "../../tests/support/test-database.ts";
 import { createJobsTaskProvider } from "./create-jobs-task-provider.ts";
 import { migrateJobsTaskQueue, migrateWith } from "./migration/migrate-jobs-task-queue.ts";
-import { readTaskMigrations } from "./migration/migrations.ts";
+import { readMigrationsOf } from "./migration/migrations.ts";
+import { taskSchema } from "./migration/schema-owner.ts";
 import { newTask } from "./testing/given.ts";
 
 const down = async () => ({
@@ -42,7 +43,7 @@ test("sixteen that install at once all succeed, and each step is applied once", 
   await Promise.all(Array.from({ length: 16 }, () => migrateJobsTaskQueue({ connectionString: url })));
   await using sql = new SQL(url, { max: 1 });
   const [{ steps }] = await sql`select count(*)::int as steps from tasks.lenso_tasks_ledger`;
-  expect(steps).toBe((await readTaskMigrations()).length);
+  expect(steps).toBe((await readMigrationsOf(taskSchema)).length);
 });
 
 test("a borrowed pg.Pool or Bun.SQL installs as well, and stays open", async () => {
@@ -64,7 +65,7 @@ const next = (text: string, oldest: number) =>
 test("a schema that is behind is brought up to date, all or nothing", async () => {
   const { url } = await testDatabase();
   await migrateJobsTaskQueue({ connectionString: url });
-  const known = await readTaskMigrations();
+  const known = await readMigrationsOf(taskSchema);
   const before = await shapeOf(url);
   const broken = next("alter table task add column extra text; select 1 / 0;", 1);
   await expect(migrateWith([...known, broken], { connectionString: url })).rejects.toMatchObject({
@@ -83,7 +84,7 @@ test("a schema that is behind is brought up to date, all or nothing", async () =
 
 test("a newer schema is worked with as far as it allows, and refused otherwise", async () => {
   const { url } = await testDatabase();
-  const known = await readTaskMigrations();
+  const known = await readMigrationsOf(taskSchema);
   await migrateWith([...known, next("select 1;", 1)], { connectionString: url });
   const provider = providerOn(url);
   expect(await provider.get(crypto.randomUUID())).toBeNull();
@@ -137,5 +138,22 @@ test("a migration that was changed after its release is found", async () => {
   await sql`update tasks.lenso_tasks_ledger set checksum = ${"0".repeat(64)}`;
   const provider = providerOn(url);
   await expect(provider.get(crypto.randomUUID())).rejects.toThrow("has diverged");
+  await provider.close();
+});
+
+test("without the schema an enqueue and a worker say the same, and which function to run", async () => {
+  const { url } = await testDatabase();
+  const provider = providerOn(url);
+  const worker = provider.startWorker(async () => ({ ok: true, result: null }), { concurrency: 1 });
+  const asks = [
+    () => provider.enqueue(newTask()),
+    () => provider.get(crypto.randomUUID()),
+    () => worker.done,
+  ];
+  for (const ask of asks)
+    await expect(ask()).rejects.toMatchObject({
+      code: "invalid-options",
+      message: expect.stringContaining('schema "tasks" does not exist: run migrateJobsTaskQueue'),
+    });
   await provider.close();
 });

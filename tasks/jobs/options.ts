@@ -3,6 +3,7 @@ import type { JobsClient, SignalsClient } from "../../capability/index.ts";
 import { expectedDatabaseUrl, isDatabaseUrl } from "../../plugin/store/drivers/database-url.ts";
 import { isRoleName, isSchemaName } from "../../plugin/store/schema/identifier.ts";
 import { checkOptions, integer } from "../check-options.ts";
+import { consoleTrouble } from "../console-logger.ts";
 import { type BorrowedPool, isBorrowedPool } from "./records/borrowed-pool.ts";
 import type { RecordDatabaseOptions } from "./records/record-database.ts";
 
@@ -40,7 +41,10 @@ export interface JobsTaskProviderOptions extends JobsTaskDatabase {
    * A job enqueued in a caller's transaction may wait that long after the commit. Default 1.
    */
   readonly sweepIntervalSeconds?: number;
-  /** Told what went wrong in the background, once each time it begins. Jobs survive it. */
+  /**
+   * Told what went wrong in the background, once each time it begins. Jobs survive it. Default: one line on `console.error`, with the
+   * error's class and code. A function that does nothing is silence.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -118,7 +122,8 @@ type CheckedMigration = JobsTaskDatabase &
 
 /** @throws TaskQueueError `invalid-options` */
 export function checkProviderOptions(options: JobsTaskProviderOptions): CheckedProviderOptions {
-  return checkOptions(providerOptions, options, "create");
+  const checked = checkOptions(providerOptions, options, "create");
+  return { ...checked, onError: checked.onError ?? consoleTrouble(checked.queue) };
 }
 
 /** The options of the migration; those of the provider fit as well, so that one object serves both. @throws TaskQueueError `invalid-options` */

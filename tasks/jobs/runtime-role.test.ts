@@ -77,6 +77,30 @@ test("a role that is missing, mighty or misnamed is refused, and nothing is inst
   expect(await query("select from pg_namespace where nspname = 'tasks'")).toHaveLength(0);
 });
 
+test("a role without rights is told what gives them", async () => {
+  await using world = await openTaskWorld();
+  const { query, createRole } = await operatorDatabase();
+  const role = await createRole();
+  const url = new URL(world.url);
+  const asRole = new URL(role.url);
+  [url.username, url.password] = [asRole.username, asRole.password];
+  await query(`grant connect on database "${url.pathname.slice(1)}" to ${role.quoted}`, world.url);
+  const provider = createJobsTaskProvider({
+    jobs: world.client(),
+    queue: "tasks",
+    leaseSeconds: 30,
+    connectionString: url.href,
+  });
+  await expect(provider.enqueue(newTask())).rejects.toMatchObject({
+    code: "provider-unavailable",
+    message: expect.stringContaining(
+      "(42501): run migrateJobsTaskQueue with the provider's role as runtimeRole",
+    ),
+  });
+  await provider.close();
+  await query(`drop owned by ${role.quoted}`, world.url);
+});
+
 const forbidden = [
   "drop table tasks.task",
   "drop schema tasks cascade",

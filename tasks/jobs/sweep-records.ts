@@ -1,9 +1,11 @@
 import { dispatchRecord } from "./dispatch-record.ts";
+import { isLost } from "./is-lost.ts";
 import type { JobsQueue } from "./jobs-queue.ts";
-import { domainCode, JobsRefusal } from "./jobs-refusal.ts";
+import { dispatchedTasks } from "./records/dispatched-table.ts";
 import { nextDispatch } from "./records/next-dispatch.ts";
 import { pruneTasks } from "./records/prune-tasks.ts";
-import { type OpenTask, takeOpenTasks } from "./records/take-open-tasks.ts";
+import type { OpenRecord } from "./records/take-open-records.ts";
+import { sweepOpenRecords } from "./sweep-open-records.ts";
 
 export interface SweepOptions {
   readonly retentionSeconds: number;
@@ -12,7 +14,7 @@ export interface SweepOptions {
 }
 
 const batch = 100;
-/** A sweep ends after so many batches, so that one process does not sweep for ever. */
+/** A sweep prunes so many batches, so that one process does not sweep for ever. */
 const maxBatches = 20;
 
 /**
@@ -22,33 +24,17 @@ const maxBatches = 20;
 export async function sweepRecords(queue: JobsQueue, options: SweepOptions): Promise<void> {
   const { records, leaseSeconds } = queue;
   const { dispatchAgainSeconds, retentionSeconds } = options;
-  for (let done = 0; done < maxBatches; done += 1) {
-    const open = await takeOpenTasks(records, { limit: batch, leaseSeconds, dispatchAgainSeconds });
-    const healed = await Promise.all(open.map((task) => healRecord(queue, task)));
-    // A batch that only waits for its turn, or whose dispatch fails, is no reason to go on: the next sweep does.
-    if (open.length < batch || !healed.includes(true)) break;
-  }
+  const pace = { leaseSeconds, dispatchAgainSeconds };
+  await sweepOpenRecords(dispatchedTasks(records), pace, (task) => healRecord(queue, task));
   for (let done = 0; done < maxBatches; done += 1) {
     if ((await pruneTasks(records, { retentionSeconds, limit: batch })) < batch) break;
   }
 }
 
 /** Whether something was wrong with the record, and is right now. */
-async function healRecord(queue: JobsQueue, task: OpenTask): Promise<boolean> {
+async function healRecord(queue: JobsQueue, task: OpenRecord): Promise<boolean> {
   if (task.jobId === null) return dispatchRecord(queue, task);
   if (!task.overdue || !(await isLost(queue, task.jobId))) return false;
   const next = await nextDispatch(queue.records, task, queue.leaseSeconds);
   return next?.state === "pending" ? dispatchRecord(queue, next) : next !== undefined;
-}
-
-/** Whether a Jobs job can no longer be delivered. No answer is no evidence. */
-async function isLost({ jobs, trouble }: JobsQueue, jobId: string): Promise<boolean> {
-  const answer = await jobs.inspect({ job_id: jobId });
-  if (answer.ok) {
-    trouble.ends("inspect");
-    return answer.value.status === "succeeded" || answer.value.status === "failed";
-  }
-  if (domainCode(answer.error) === "job_not_found") return true;
-  trouble.begins("inspect", new JobsRefusal("inspect", answer.error));
-  return false;
 }

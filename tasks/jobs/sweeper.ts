@@ -1,17 +1,18 @@
-import type { JobsQueue } from "./jobs-queue.ts";
-import { type SweepOptions, sweepRecords } from "./sweep-records.ts";
+import type { Trouble } from "./jobs-queue.ts";
 
-/** Sweeps at an interval while somebody works. One for all workers of a provider. */
+/** Sweeps at an interval while somebody works. One for all workers of a process on the same records. */
 export class Sweeper {
-  readonly #queue: JobsQueue;
-  readonly #options: SweepOptions & { readonly intervalMs: number };
+  readonly #sweep: () => Promise<void>;
+  readonly #trouble: Trouble;
+  readonly #intervalMs: number;
   readonly #sweeps = new Set<Promise<void>>();
   #users = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(queue: JobsQueue, options: SweepOptions & { readonly intervalMs: number }) {
-    this.#queue = queue;
-    this.#options = options;
+  constructor(sweep: () => Promise<void>, trouble: Trouble, intervalMs: number) {
+    this.#sweep = sweep;
+    this.#trouble = trouble;
+    this.#intervalMs = intervalMs;
   }
 
   /** Sweeps from now on, unless another worker already made it so. */
@@ -28,9 +29,7 @@ export class Sweeper {
 
   /** One sweep, now. Rejects when the records cannot be reached. */
   sweep(): Promise<void> {
-    const sweep: Promise<void> = sweepRecords(this.#queue, this.#options).finally(() =>
-      this.#sweeps.delete(sweep),
-    );
+    const sweep: Promise<void> = this.#sweep().finally(() => this.#sweeps.delete(sweep));
     this.#sweeps.add(sweep);
     return sweep;
   }
@@ -44,15 +43,15 @@ export class Sweeper {
   /** Jitter, so that many processes spread out. */
   #schedule(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#tick(), this.#options.intervalMs * (0.8 + Math.random() * 0.4));
+    this.#timer = setTimeout(() => void this.#tick(), this.#intervalMs * (0.8 + Math.random() * 0.4));
   }
 
   async #tick(): Promise<void> {
     try {
       await this.sweep();
-      this.#queue.trouble.ends("sweep");
+      this.#trouble.ends("sweep");
     } catch (error) {
-      this.#queue.trouble.begins("sweep", error);
+      this.#trouble.begins("sweep", error);
     }
     if (this.#users > 0) this.#schedule();
   }

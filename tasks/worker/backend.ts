@@ -21,7 +21,7 @@ export type PulseAnswer = "held" | "lost" | "cancelled";
 /** How an attempt ended, for the backend to record. `interrupted`: a stop or a time-out aborted it, which is a retryable attempt. */
 export type AttemptOutcome =
   | ExecutionResult
-  | { readonly ok: false; readonly error: "aborted"; readonly final: false };
+  | { readonly ok: false; readonly error: "aborted"; readonly final: false; readonly afterSeconds?: never };
 
 /** Hears of cancel requests; without a job id: of all that may have been missed. */
 export type CancelListener = (jobId: string | undefined) => void;

@@ -32,6 +32,7 @@ export class AttemptGate {
 
   /** @throws JobAttemptOver once the job is lost to the attempt; that its provider has returned does not matter */
   checkHeld(): void {
+    if (this.#attempt.aborted) this.#onAbort();
     if (this.#why !== undefined) throw new JobAttemptOver(this.#why);
   }
 

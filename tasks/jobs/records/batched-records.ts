@@ -1,5 +1,6 @@
 import { databaseFailure } from "../../../plugin/store/database-failure.ts";
 import { batchCalls } from "../../batch-calls.ts";
+import { dispatchedTasks } from "./dispatched-table.ts";
 import { insertTasks, type NewTask } from "./insert-tasks.ts";
 import { type EnqueuedDispatch, markDispatches } from "./mark-dispatches.ts";
 import type { RecordSession } from "./record-session.ts";
@@ -21,7 +22,7 @@ const batchSize = 100;
 
 export function batchRecords(session: RecordSession): BatchedRecords {
   const mark = async (enqueued: readonly EnqueuedDispatch[]): Promise<readonly undefined[]> => {
-    await markDispatches(session, enqueued);
+    await markDispatches(dispatchedTasks(session), enqueued);
     return enqueued.map(() => undefined);
   };
   return {

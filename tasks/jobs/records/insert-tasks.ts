@@ -1,4 +1,5 @@
 import type { ProviderEnqueue } from "../../provider.ts";
+import { homeValues, isAtHome, type RecordHome } from "./record-home.ts";
 import { instantText, type RecordSession } from "./record-session.ts";
 import { type Dispatch, dispatchGraceSeconds } from "./record-state.ts";
 
@@ -13,16 +14,18 @@ export interface NewTask extends Omit<ProviderEnqueue, "transaction"> {
 /**
  * Records tasks with their first dispatch. Undefined where a deduplication key is taken: that task was not recorded then, and whoever
  * holds the key has committed (or is this very transaction). One that is being taken is waited for, and all of a statement wait with it.
+ * With `home` nothing is recorded on another database.
  */
 export async function insertTasks(
   session: RecordSession,
   tasks: readonly NewTask[],
+  home?: RecordHome,
 ): Promise<readonly (Dispatch | undefined)[]> {
   const text = `
     with moment as materialized (select ${session.clock} as now),
     given as materialized (select * from json_to_recordset($2::text::json) as rows (id uuid, key text, intent text, task text,
       input text, run_at timestamptz, look_in float8, most int, retry_delay int, retry_backoff boolean, retry_max_delay int,
-      traceparent text)),
+      traceparent text)${home === undefined ? "" : ` where ${isAtHome(session, "$3", "$4")}`}),
     keyed as (
       insert into ${session.table("deduplication_key")} (queue, key, task_id, intent, recorded_at)
       select $1::text, key, id, decode(intent, 'hex'), now from given, moment where key is not null
@@ -49,7 +52,11 @@ export async function insertTasks(
     retry_max_delay: retry?.maxDelaySeconds ?? null,
     traceparent: task.traceparent ?? null,
   }));
-  const rows = await session.query(text, [session.queue, JSON.stringify(given)]);
+  const rows = await session.query(text, [
+    session.queue,
+    JSON.stringify(given),
+    ...(home === undefined ? [] : homeValues(home)),
+  ]);
   const recorded = new Map(rows.map((row) => [row["id"] as string, row["runat"] as string]));
   return tasks.map(({ id }) => {
     const runAt = recorded.get(id);

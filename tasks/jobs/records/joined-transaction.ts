@@ -1,5 +1,6 @@
 import type { Row, SqlValue } from "../../../plugin/store/drivers/driver.ts";
 import { type DrizzleTransaction, isDrizzle, runDrizzle } from "../../drizzle-transaction.ts";
+import { SafeCause } from "../../task-queue-error.ts";
 import {
   type BunSession,
   isBorrowedPool,
@@ -17,29 +18,29 @@ type Query = RecordSession["query"];
  * Statements on the caller's own open transaction: a kysely `Transaction`, the `tx` of drizzle's `db.transaction`, a `pg` client
  * between BEGIN and COMMIT, or the `tx` that `Bun.SQL`'s `begin` and `savepoint` give. Told by what they can do, since they may come from another copy of their package.
  *
- * @throws TypeError for anything else: a pool, or a connection that is known to have no transaction open, would commit by itself.
+ * @throws SafeCause for anything else: a pool, or a connection that is known to have no transaction open, would commit by itself.
  */
 export function joinTransaction(transaction: unknown): Query {
   if (isKysely(transaction)) {
-    if (!transaction.isTransaction) throw new TypeError(`${expected}, got a Kysely without a transaction`);
+    if (!transaction.isTransaction) throw new SafeCause(`${expected}, got a Kysely without a transaction`);
     return (text, values) => runKysely(transaction, text, values);
   }
   if (isBunTransaction(transaction)) return (text, values) => runBun(transaction, text, values);
   const drizzle =
     typeof transaction === "object" && transaction !== null ? isDrizzle(transaction) : undefined;
-  if (drizzle === "database") throw new TypeError(`${expected}, got a drizzle database without one`);
+  if (drizzle === "database") throw new SafeCause(`${expected}, got a drizzle database without one`);
   if (drizzle === "transaction") {
     const joined = transaction as DrizzleTransaction;
     return (text, values) => runInDrizzle(joined, text, values);
   }
-  if (isBorrowedPool(transaction)) throw new TypeError(`${expected}, got a pool`);
+  if (isBorrowedPool(transaction)) throw new SafeCause(`${expected}, got a pool`);
   if (isPgClient(transaction)) {
     // Older clients cannot say. "I" is idle; in a failed transaction ("E") PostgreSQL refuses the statement with 25P02.
     if (transaction.getTransactionStatus?.() === "I")
-      throw new TypeError(`${expected}, got a pg client without one`);
+      throw new SafeCause(`${expected}, got a pg client without one`);
     return (text, values) => runPg(transaction, text, values);
   }
-  throw new TypeError(`${expected}, got something else`);
+  throw new SafeCause(`${expected}, got something else`);
 }
 
 const expected = "transaction: expected an open transaction of kysely, drizzle, pg or Bun.SQL";

@@ -1,5 +1,4 @@
-import type { RecordSession } from "./record-session.ts";
-import { openStates } from "./record-state.ts";
+import type { DispatchedTable } from "./dispatched-table.ts";
 
 /** A dispatch that has been enqueued. */
 export interface EnqueuedDispatch {
@@ -14,19 +13,19 @@ export interface EnqueuedDispatch {
  * no-op when it is delivered.
  */
 export async function markDispatches(
-  session: RecordSession,
+  { name, owner: [column, owner], open, clock, query }: DispatchedTable,
   enqueued: readonly EnqueuedDispatch[],
 ): Promise<void> {
   const text = `
-    update ${session.table("task")}
-    set job_id = given_job, look_at = greatest(run_at, ${session.clock}) + make_interval(secs => given_lease)
+    update ${name}
+    set job_id = given_job, look_at = greatest(run_at, ${clock}) + make_interval(secs => given_lease)
     from json_to_recordset($2::text::json) as given (given_id uuid, given_dispatch int, given_job text, given_lease float8)
-    where queue = $1::text and id = given_id and dispatch = given_dispatch and job_id is null and state in ${openStates}`;
+    where ${column} = $1::text and id = given_id and dispatch = given_dispatch and job_id is null and state in ${open}`;
   const given = enqueued.map(({ id, dispatch, jobId, leaseSeconds }) => ({
     given_id: id,
     given_dispatch: dispatch,
     given_job: jobId,
     given_lease: leaseSeconds,
   }));
-  await session.query(text, [session.queue, JSON.stringify(given)]);
+  await query(text, [owner, JSON.stringify(given)]);
 }

@@ -17,7 +17,12 @@ import { openDriverBeside } from "./driver-beside.ts";
  * such a pool, with its settings.
  */
 export type RecordDatabaseOptions =
-  | { readonly connectionString: string; readonly driver?: DriverName | undefined }
+  | {
+      readonly connectionString: string;
+      readonly driver?: DriverName | undefined;
+      /** How the connections are named on the server. Default `lenso-tasks`. */
+      readonly applicationName?: string;
+    }
   | { readonly pool: BorrowedPool }
   | { readonly beside: BorrowedPool };
 
@@ -128,7 +133,7 @@ async function openRecordDriver(options: RecordDatabaseOptions): Promise<Borrowe
     url: options.connectionString,
     maxConnections: 10,
     settings: {
-      application_name: "lenso-tasks",
+      application_name: options.applicationName ?? "lenso-tasks",
       search_path: "pg_catalog",
       default_transaction_isolation: "read committed",
       statement_timeout: String(statementTimeoutMs),

@@ -1,7 +1,7 @@
 import type { Row, SqlValue } from "../../../plugin/store/drivers/driver.ts";
 
 /** The tables of the record, as `migrateJobsTaskQueue` makes them. */
-export type RecordTable = "queue" | "task" | "deduplication_key";
+export type RecordTable = "queue" | "task" | "deduplication_key" | "lenso_tasks_ledger";
 
 /** Where the records of one queue are, and something that runs a statement on them: a pool, or a caller's own transaction. */
 export interface RecordSession {

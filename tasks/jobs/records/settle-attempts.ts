@@ -1,4 +1,5 @@
 import type { JobState } from "../../provider.ts";
+import { longestDelaySeconds, mostDoublings } from "../../retry-delay.ts";
 import type { AttemptOutcome } from "../../worker/backend.ts";
 import { instantText, type RecordSession } from "./record-session.ts";
 import { type Dispatch, type Fence, fenceText, heldByGiven, nextDispatchIf } from "./record-state.ts";
@@ -18,8 +19,7 @@ export interface Settled extends Dispatch {
  * Records how each attempt ended, once; a record may be named once. A cancellation that was asked for wins over every outcome. Undefined
  * where the fence no longer holds and nothing changed.
  *
- * The delay before the next attempt: the task's fixed delay, or with back-off twice as long after each attempt, up to its limit
- * and with up to a half taken off at random.
+ * The delay before the next attempt follows the rule of `retryDelayMs`.
  */
 export async function settleAttempts(
   session: RecordSession,
@@ -27,7 +27,7 @@ export async function settleAttempts(
 ): Promise<readonly (Settled | undefined)[]> {
   const again = "not cancel_requested and not given_ok and not given_final and attempt < max_attempts";
   const delay = `case when retry_backoff
-      then least(retry_delay * 2.0 ^ least(attempt - 1, 30), coalesce(retry_max_delay, 604800)) * (1 - random() / 2)
+      then least(retry_delay * 2.0 ^ least(attempt - 1, ${mostDoublings}) * (1 + random()), coalesce(retry_max_delay, ${longestDelaySeconds}))
       else retry_delay end`;
   const text = `
     update ${session.table("task")} set
@@ -35,13 +35,13 @@ export async function settleAttempts(
         else 'failed' end,
       result = case when given_ok and not cancel_requested then given_result::json end,
       error = case when cancel_requested or given_ok then null else given_error end,
-      run_at = case when ${again} then ${session.clock} + make_interval(secs => ${delay}) else run_at end,
+      run_at = case when ${again} then ${session.clock} + make_interval(secs => greatest(${delay}, given_after)) else run_at end,
       finished_at = case when ${again} then null else ${session.clock} end,
       lease_until = null,
       settled_by = given_fence,
       ${nextDispatchIf(again, session.clock)}
     from json_to_recordset($2::text::json) as given (given_n int, given_id uuid, given_dispatch int, given_job text,
-      given_delivery int, given_ok boolean, given_result text, given_error text, given_final boolean, given_fence text)
+      given_delivery int, given_ok boolean, given_result text, given_error text, given_final boolean, given_after float8, given_fence text)
     where ${heldByGiven(session.clock)}
     returning given_n as n, id::text as id, state, dispatch, ${instantText("run_at")} as runat`;
   const given = settlements.map(({ fence, outcome }, index) => ({
@@ -54,6 +54,7 @@ export async function settleAttempts(
     given_result: outcome.ok ? JSON.stringify(outcome.result) : null,
     given_error: outcome.ok ? null : outcome.error,
     given_final: !outcome.ok && outcome.final,
+    given_after: outcome.ok ? 0 : (outcome.afterSeconds ?? 0),
     given_fence: fenceText(fence),
   }));
   const rows = await session.query(text, [session.queue, JSON.stringify(given)]);

@@ -1,8 +1,8 @@
+import type { DispatchedTable } from "./dispatched-table.ts";
 import type { LostDispatch } from "./next-dispatch.ts";
-import { instantText, type RecordSession } from "./record-session.ts";
-import { openStates } from "./record-state.ts";
+import { instantText } from "./record-session.ts";
 
-export interface OpenTask extends LostDispatch {
+export interface OpenRecord extends LostDispatch {
   readonly runAt: string;
   /** Its lease (never started: its run time) passed more than one lease ago. */
   readonly overdue: boolean;
@@ -13,27 +13,26 @@ export interface OpenTask extends LostDispatch {
  * taking is skipped, and those that were looked at go to the end of the line, so that a long backlog hides nothing. One that only
  * waits for its turn is looked at again when it has waited twice as long (at most an hour later), so that a long backlog costs little.
  */
-export async function takeOpenTasks(
-  session: RecordSession,
+export async function takeOpenRecords(
+  { name, owner: [column, owner], open, clock, query }: DispatchedTable,
   given: { readonly limit: number; readonly leaseSeconds: number; readonly dispatchAgainSeconds: number },
-): Promise<readonly OpenTask[]> {
-  const table = session.table("task");
+): Promise<readonly OpenRecord[]> {
   const lease = "make_interval(secs => $3::text::float8)";
   const text = `
-    with moment as materialized (select ${session.clock} as now)
-    update ${table} t set look_at = case when t.job_id is null
+    with moment as materialized (select ${clock} as now)
+    update ${name} t set look_at = case when t.job_id is null
       then moment.now + make_interval(secs => $4::text::float8)
       else greatest(moment.now, coalesce(t.lease_until, t.run_at))
         + greatest(${lease}, least(moment.now - coalesce(t.lease_until, t.run_at), interval '1 hour')) end
     from moment
-    where t.state in ${openStates} and t.id = any (array(
-      select o.id from ${table} o
-      where o.queue = $1::text and o.state in ${openStates} and o.look_at <= (select now from moment)
+    where t.state in ${open} and t.id = any (array(
+      select o.id from ${name} o
+      where o.${column} = $1::text and o.state in ${open} and o.look_at <= (select now from moment)
       order by o.look_at limit $2::text::int for update skip locked))
     returning t.id::text as id, t.dispatch, t.delivery, t.job_id as job, ${instantText("t.run_at")} as runat,
       coalesce(t.lease_until, t.run_at) < moment.now - ${lease} as overdue`;
-  const rows = await session.query(text, [
-    session.queue,
+  const rows = await query(text, [
+    owner,
     String(given.limit),
     String(given.leaseSeconds),
     String(given.dispatchAgainSeconds),

@@ -1,42 +1,39 @@
 import type { Session } from "../../../plugin/store/drivers/driver.ts";
 import { quoteIdentifier } from "../../../plugin/store/schema/identifier.ts";
 import { revokeEverything } from "../../../plugin/store/schema/runtime-grants.ts";
-import { TaskQueueError } from "../../task-queue-error.ts";
+import { SafeCause } from "../../task-queue-error.ts";
+import type { SchemaOwner } from "./schema-owner.ts";
+
+/** A role that cannot be given grants, or needs none. */
+export class RoleUnfit extends SafeCause {
+  override readonly name = "RoleUnfit";
+}
 
 /**
- * What the provider does at run time, table by table, and so what its role may do. What a task was recorded with, no statement changes.
- * Whoever adds one to the records keeps this list in step.
- */
-const grants: readonly (readonly [table: string, privileges: string])[] = [
-  ["lenso_tasks_marker", "select"],
-  ["lenso_tasks_ledger", "select"],
-  ["queue", "select, insert"],
-  ["deduplication_key", "select, insert"],
-  [
-    "task",
-    `select, insert, delete, update (run_at, look_at, lease_until, finished_at, dispatch, delivery, attempt, max_attempts,
-      cancel_requested, state, job_id, settled_by, error, result)`,
-  ],
-];
-
-/**
- * Gives a role what the provider needs at run time, and takes from it whatever else it had in the schema; a schema of a newer build may
+ * Gives a role what its owner's code needs at run time, and takes from it whatever else it had in the schema; a schema of a newer build may
  * need more than this one knows, so there nothing is taken.
  *
- * @throws TaskQueueError `invalid-options` for a role that does not exist, or that may do everything anyway
+ * @throws RoleUnfit for a role that does not exist, or that may do everything anyway
  */
-export async function grantTaskRuntime(
+export async function grantRuntime(
   session: Session,
+  { prefix, grants }: SchemaOwner,
   given: { readonly schema: string; readonly role: string; readonly isNewer: boolean },
 ): Promise<void> {
   const { schema, role, isNewer } = given;
   await refuseUnfitRole(session, schema, role);
   const inSchema = quoteIdentifier(schema);
   const to = quoteIdentifier(role);
+  const own = [
+    [`${prefix}_marker`, "select"],
+    [`${prefix}_ledger`, "select"],
+  ] as const;
   const statements = [
     ...(isNewer ? [] : [revokeEverything(schema, role)]),
     `grant usage on schema ${inSchema} to ${to};`,
-    ...grants.map(([table, privileges]) => `grant ${privileges} on ${inSchema}.${table} to ${to};`),
+    ...[...own, ...grants].map(
+      ([table, privileges]) => `grant ${privileges} on ${inSchema}.${table} to ${to};`,
+    ),
   ];
   await session.script(statements.join("\n"));
 }
@@ -52,6 +49,5 @@ async function refuseUnfitRole(session: Session, schema: string, role: string): 
     found === undefined
       ? "does not exist on this server: create it with CREATE ROLE … LOGIN"
       : "is the schema's owner, a member of it or a superuser, and needs no grants: name a role of its own";
-  const cause = new TypeError(`runtimeRole: ${JSON.stringify(role)} ${problem}`);
-  throw new TaskQueueError("invalid-options", "migrate", { cause });
+  throw new RoleUnfit(`runtimeRole: ${JSON.stringify(role)} ${problem}`);
 }
