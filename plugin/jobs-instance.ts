@@ -1,5 +1,6 @@
 import { type CapabilityHandle, RuntimeFailureError } from "../capability/index.ts";
 import type { JobsConfig } from "./config.ts";
+import { databasePlace } from "./lifecycle/database-place.ts";
 import { resolveDatabaseUrl } from "./lifecycle/resolve-database-url.ts";
 import { verifySchema } from "./lifecycle/verify-schema.ts";
 import { Database } from "./store/database.ts";
@@ -22,6 +23,8 @@ export class JobsInstance {
   readonly #engine: EngineOptions;
   #store: PostgresJobStore | undefined;
   #closed: Promise<void> | undefined;
+  /** Host, port and database of the URL that was resolved last. */
+  #place: string | undefined;
 
   constructor(key: string, config: JobsConfig, engine: EngineOptions) {
     this.#key = key;
@@ -46,7 +49,9 @@ export class JobsInstance {
     } catch (error) {
       await db.close(0);
       const { kind, detail } = toRuntimeFailure(error);
-      throw new RuntimeFailureError(kind, `Jobs Instance "${this.#key}": ${detail}`);
+      const where =
+        kind === "unavailable" && this.#place !== undefined ? `; its URL leads to ${this.#place}` : "";
+      throw new RuntimeFailureError(kind, `Jobs Instance "${this.#key}": ${detail}${where}`);
     }
     if (this.#closed) {
       // Rolled back while it was still connecting.
@@ -96,7 +101,11 @@ export class JobsInstance {
     const db = await Database.open({
       driver,
       transactionPooler: this.#config.transaction_pooler,
-      resolveUrl: () => resolveDatabaseUrl(secrets, reference, preparing),
+      resolveUrl: async () => {
+        const url = await resolveDatabaseUrl(secrets, reference, preparing);
+        this.#place = databasePlace(url);
+        return url;
+      },
     });
     preparing = undefined;
     return db;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type TaskErrorPhase, TaskQueueError } from "./task-queue-error.ts";
+import { SafeCause, type TaskErrorPhase, TaskQueueError } from "./task-queue-error.ts";
 
 /**
  * Options that fit their schema, defaults filled in. A key whose value is undefined counts as left out.
@@ -13,7 +13,7 @@ export function checkOptions<Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> {
   const parsed = v.safeParse(schema, withoutUndefined(options));
   if (parsed.success) return parsed.output;
-  const cause = new TypeError(describeIssue(parsed.issues));
+  const cause = new SafeCause(describeIssue(parsed.issues, schema));
   throw new TaskQueueError("invalid-options", phase, { cause });
 }
 
@@ -23,18 +23,41 @@ export function withoutUndefined(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
-/** The first issue in words. A text that arrived is not quoted: it may be a secret. */
+/** The first issue in words. A text that arrived is not quoted: it may be a secret. With `schema` an unknown key comes with the known ones. */
 export function describeIssue(
   issues: readonly [v.BaseIssue<unknown>, ...(readonly v.BaseIssue<unknown>[])],
+  schema?: v.GenericSchema,
 ): string {
   const [issue] = issues;
   const key = v.getDotPath(issue) ?? "options";
-  if (issue.type === "strict_object")
-    return issue.expected === "never" ? `${key}: no such key` : `${key}: missing`;
+  if (issue.type === "strict_object") {
+    if (issue.expected !== "never") return `${key}: missing`;
+    const known = schema === undefined ? [] : keysAt(schema, issue.path?.slice(0, -1) ?? []);
+    return `${key}: no such key${known.length === 0 ? "" : `; known are ${known.toSorted().join(", ")}`}`;
+  }
   const wanted = issue.message.startsWith("Invalid")
     ? `expected ${issue.expected ?? "another value"}`
     : issue.message;
-  return `${key}: ${wanted}, got ${shown(issue.input)}`;
+  // What a check of a whole value has to say, it says itself: "got an array" would add nothing.
+  return issue.type === "check" && typeof issue.input === "object"
+    ? `${key}: ${wanted}`
+    : `${key}: ${wanted}, got ${shown(issue.input)}`;
+}
+
+/** The keys of the object at a place of a schema. Pipes and optionals are looked through. */
+function keysAt(schema: v.GenericSchema, path: readonly v.IssuePathItem[]): string[] {
+  let part: SchemaParts | undefined = schema as SchemaParts;
+  while (part !== undefined && part.entries === undefined) part = part.wrapped;
+  const entries = part?.entries;
+  const [first, ...rest] = path;
+  if (first === undefined) return Object.keys(entries ?? {});
+  const next = entries?.[String(first.key)];
+  return next === undefined ? [] : keysAt(next, rest);
+}
+
+interface SchemaParts {
+  readonly entries?: Readonly<Record<string, v.GenericSchema>>;
+  readonly wrapped?: SchemaParts;
 }
 
 export function integer(minimum: number, maximum: number): v.GenericSchema<number> {

@@ -103,7 +103,7 @@ test("a set-up that fails closes what it opened, and tells both failures when th
   );
   expect(failed).toBeInstanceOf(AggregateError);
   expect((failed as AggregateError).errors.map(String)).toEqual([
-    "TaskQueueError: the queue could not be created: an option is not valid",
+    "TaskQueueError: the queue could not be created: an option is not valid: provider: expected a TaskProvider, got a value of type object",
     "Error: close",
   ]);
 });

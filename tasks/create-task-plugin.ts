@@ -17,7 +17,8 @@ export interface TaskPluginOptions<Tasks extends readonly Task[]> {
   readonly connect: (context: SetupContext) => TaskProvider | Promise<TaskProvider>;
   /** Starts a worker with the application. Without it the plugin only produces. */
   readonly worker?: TaskPluginWorker;
-  readonly logger?: TaskLogger;
+  /** As {@link createTaskQueue} takes it. */
+  readonly logger?: TaskLogger | false;
 }
 
 export interface TaskPluginWorker extends WorkerOptions {

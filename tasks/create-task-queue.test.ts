@@ -307,6 +307,42 @@ test.each<[string, object]>([
   });
 });
 
+test("what is refused is named in the message: an unknown task, a second one of a name, an unknown option with the known ones", async () => {
+  const { queue } = setup();
+  const stranger = defineTask({ name: "stranger", input: v.string(), handler: () => {} });
+  const twin = defineTask({ name: "silent", input: v.string(), handler: () => {} });
+  const ask = queue as unknown as {
+    enqueue(task: unknown, input: unknown, options?: object): Promise<string>;
+    list(query: object): Promise<unknown>;
+    startWorker(options: object): unknown;
+  };
+  const messages = await Promise.all(
+    [
+      () => ask.enqueue(stranger, "x"),
+      () => ask.enqueue(twin, "x"),
+      () => ask.enqueue("silent", "x"),
+      () => ask.list({ tasks: ["mail.sent"] }),
+      () => ask.startWorker({ concurency: 2 }),
+      () => ask.enqueue(silent, "x", { runAt: "tomorrow" }),
+      () => createTaskQueue({ provider: new MemoryProvider(), tasks: [silent, twin] as never }),
+      () => defineTask({ name: "t", input: v.string(), handler: () => {}, retry: { maxDelaySeconds: 5 } }),
+      () => defineTask({ name: "t", input: v.string(), handler: () => {}, retry: { delay: 5 } as never }),
+    ].map(async (work) => (await failure(work)).message),
+  );
+  const said = [
+    `expected one of this queue's tasks (double, silent, broken), got "stranger"`,
+    `"silent" is not the object that the queue was created with`,
+    `expected a task from defineTask, got "silent"`,
+    `expected one of this queue's tasks (double, silent, broken), got "mail.sent"`,
+    "concurency: no such key; known are concurrency, timeoutMs",
+    "runAt: expected a valid Date, got a text of 8 characters",
+    "tasks: expected unique names, got twice silent",
+    "retry: maxDelaySeconds needs backoff: true",
+    "retry.delay: no such key; known are backoff, delaySeconds, maxDelaySeconds",
+  ];
+  for (const [index, words] of said.entries()) expect(messages[index]).toContain(words);
+});
+
 test.each([{ concurrency: 0 }, { concurrency: 101 }, { timeoutMs: 0 }, { maxJobs: 1 }])(
   "startWorker refuses %j",
   async (options) => {

@@ -1,7 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonValue } from "../capability/index.ts";
 import { checkOptions } from "./check-options.ts";
-import { isTask, type Task } from "./define-task.ts";
+import { consoleLogger } from "./console-logger.ts";
+import { isTask, isTaskName, type Task } from "./define-task.ts";
 import { createExecute } from "./execute-task.ts";
 import { copyPlainJson, inputLimits } from "./json-value.ts";
 import { quietLogger } from "./logger.ts";
@@ -19,7 +20,7 @@ import {
 } from "./provider-answers.ts";
 import { Batch, Close, DeduplicationKey, Enqueue, List, QueueOptions, Worker } from "./queue-options.ts";
 import type { TaskQueue, TaskQueueOptions } from "./task-queue.ts";
-import { type TaskErrorPhase, TaskQueueError } from "./task-queue-error.ts";
+import { SafeCause, type TaskErrorPhase, TaskQueueError } from "./task-queue-error.ts";
 import { loadTelemetry } from "./telemetry.ts";
 import { validateInput } from "./validate-input.ts";
 import { WorkerSet } from "./worker-set.ts";
@@ -38,8 +39,9 @@ export function createTaskQueue<const Tasks extends readonly Task[]>(
 ): TaskQueue<Tasks[number]> {
   const { provider, tasks, logger } = checkOptions(QueueOptions, options, "create");
   const byName = new Map(tasks.map((task) => [task.name, task]));
-  const quiet = quietLogger(logger);
-  const execute = createExecute({ tasks: byName, logger: quiet, handlersLog: logger !== undefined });
+  const quiet = quietLogger(logger === false ? undefined : (logger ?? consoleLogger));
+  const handlersLog = logger !== undefined && logger !== false;
+  const execute = createExecute({ tasks: byName, logger: quiet, handlersLog });
   const workers = new WorkerSet(quiet);
   let closing: Promise<void> | undefined;
 
@@ -50,7 +52,14 @@ export function createTaskQueue<const Tasks extends readonly Task[]>(
     const name = isTask(task) ? task.name : task;
     const found = typeof name === "string" ? byName.get(name) : undefined;
     if (found !== undefined && (found === task || name === task)) return found;
-    throw new TaskQueueError("invalid-task", phase);
+    const known = [...byName.keys()].join(", ");
+    const what = describeTask(task);
+    const cause = new SafeCause(
+      found === undefined
+        ? `expected one of this queue's tasks (${known}), got ${what}`
+        : `${what} is not the object that the queue was created with: define a task once and import it`,
+    );
+    throw new TaskQueueError("invalid-task", phase, { cause });
   };
   const start = (workerOptions: Parameters<TaskProvider["startWorker"]>[1]): TaskWorker => {
     try {
@@ -65,7 +74,7 @@ export function createTaskQueue<const Tasks extends readonly Task[]>(
   return Object.freeze<TaskQueue<Task>>({
     async enqueue(task, input, enqueueOptions = {}) {
       refuseWhenClosed("enqueue");
-      if (!isTask(task)) throw new TaskQueueError("invalid-task", "enqueue");
+      if (!isTask(task)) throw refusedTask(task);
       const { name, maxAttempts, retry, input: schema } = own(task, "enqueue");
       const checked = checkOptions(Enqueue, enqueueOptions, "enqueue");
       const raw = await acceptedInput(schema, input);
@@ -133,6 +142,19 @@ export function createTaskQueue<const Tasks extends readonly Task[]>(
       return closing;
     },
   });
+}
+
+/** A name is enough to list by, and not to enqueue by: the input's schema comes with the task. */
+function refusedTask(task: unknown): TaskQueueError {
+  const cause = new SafeCause(`expected a task from defineTask, got ${describeTask(task)}`);
+  return new TaskQueueError("invalid-task", "enqueue", { cause });
+}
+
+/** A name that is none may be anything, an input in the wrong place for example. */
+function describeTask(task: unknown): string {
+  const name = isTask(task) ? task.name : task;
+  if (typeof name !== "string") return name === null ? "null" : `a value of type ${typeof name}`;
+  return isTaskName(name) ? `"${name}"` : `a text of ${name.length} characters that is no task's name`;
 }
 
 /** The raw JSON to store, once the schema has accepted it. What the schema makes of it is not stored: it will be made again. */

@@ -5,7 +5,7 @@ import { describeIssue, integer, withoutUndefined } from "./check-options.ts";
 import type { Jsonable, RequireJson } from "./jsonable.ts";
 import type { TaskLogger } from "./logger.ts";
 import type { RetryPolicy } from "./provider.ts";
-import { TaskQueueError } from "./task-queue-error.ts";
+import { SafeCause, TaskQueueError } from "./task-queue-error.ts";
 import { isStandardSchema } from "./validate-input.ts";
 
 /** What a handler gets beside its input. */
@@ -56,7 +56,7 @@ export interface TaskDefinition<Name extends string, Schema extends StandardSche
   readonly retry?: {
     /** 1..604 800. Default: the next attempt is due at once. */
     readonly delaySeconds?: number;
-    /** True: the delay doubles with every attempt, with jitter. Default false. */
+    /** True: before attempt n + 1 there are `delaySeconds · 2^(n−1)` and up to as much again by chance: 10 → 10–20, 20–40, … Default false. */
     readonly backoff?: boolean;
     /** 1..604 800, only with `backoff: true`. */
     readonly maxDelaySeconds?: number;
@@ -88,7 +88,7 @@ export function defineTask<
   );
   if (!parsed.success)
     throw new TaskQueueError("invalid-task", "define", {
-      cause: new TypeError(describeIssue(parsed.issues)),
+      cause: new SafeCause(describeIssue(parsed.issues, TaskFields)),
     });
   const { retry, ...fields } = parsed.output;
   const policy = retryPolicyOf(retry);
@@ -106,6 +106,13 @@ export function isTask(value: unknown): value is Task {
   return typeof value === "object" && value !== null && defined.has(value);
 }
 
+const namePattern = /^[a-zA-Z][a-zA-Z0-9_.-]{0,127}$/;
+
+/** Whether a text can be the name of a task. */
+export function isTaskName(text: string): boolean {
+  return namePattern.test(text);
+}
+
 /** Without a delay the next attempt is due at once; growth has to start somewhere: at one second. */
 function retryPolicyOf(retry: v.InferOutput<typeof TaskFields>["retry"]): RetryPolicy | undefined {
   if (retry === undefined || (retry.delaySeconds === undefined && !retry.backoff)) return undefined;
@@ -118,10 +125,7 @@ const seconds = integer(1, 604_800);
 const aFunction = <T>() => v.custom<T>((value) => typeof value === "function", "expected a function");
 
 const TaskFields = v.strictObject({
-  name: v.pipe(
-    v.string(),
-    v.regex(/^[a-zA-Z][a-zA-Z0-9_.-]{0,127}$/, "expected ^[a-zA-Z][a-zA-Z0-9_.-]{0,127}$"),
-  ),
+  name: v.pipe(v.string(), v.regex(namePattern, "expected ^[a-zA-Z][a-zA-Z0-9_.-]{0,127}$")),
   input: v.custom<StandardSchemaV1>(isStandardSchema, "expected a Standard Schema v1"),
   handler: aFunction<Task["handler"]>(),
   result: v.exactOptional(aFunction<(value: unknown) => unknown>()),

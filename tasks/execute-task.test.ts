@@ -9,7 +9,12 @@ const fine = { name: "task", input: v.object({ n: v.number() }), handler: (): un
 
 function execute(
   changes: { readonly handler?: Task["handler"]; readonly result?: (value: unknown) => unknown },
-  claim: { readonly task?: string; readonly input?: JsonValue; readonly signal?: AbortSignal } = {},
+  claim: {
+    readonly task?: string;
+    readonly attempt?: number;
+    readonly input?: JsonValue;
+    readonly signal?: AbortSignal;
+  } = {},
 ) {
   const errors: unknown[] = [];
   const logger = { info: () => {}, warn: () => {}, error: (fields: object) => void errors.push(fields) };
@@ -24,8 +29,13 @@ function execute(
   return Object.assign(outcome, { errors });
 }
 
-test("an unknown task is a retryable invalid-input: an older worker during a deploy", async () => {
-  expect(await execute({}, { task: "newer" })).toEqual({ ok: false, error: "invalid-input", final: false });
+test("an unknown task is a retryable invalid-input, later and later: an older worker during a deploy", async () => {
+  const after = async (attempt: number) => {
+    const result = await execute({}, { task: "newer", attempt });
+    expect(result).toMatchObject({ ok: false, error: "invalid-input", final: false });
+    return "afterSeconds" in result ? result.afterSeconds : undefined;
+  };
+  expect(await Promise.all([1, 2, 3, 50].map(after))).toEqual([5, 10, 20, 300]);
 });
 
 test("a stored input that the schema refuses is final, and the handler is not entered", async () => {

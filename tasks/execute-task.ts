@@ -30,14 +30,18 @@ export function createExecute(deps: ExecuteDeps): Execute {
 async function executeTask(deps: ExecuteDeps, claimed: ClaimedTask): Promise<ExecutionResult> {
   const { jobId, attempt, signal } = claimed;
   const logger = deps.logger.child({ jobId, task: claimed.task, attempt });
-  const fail = (error: ErrorCode, final: boolean, message: string, err?: unknown): ExecutionResult => {
+  const fail = (error: ErrorCode, final: boolean, message: string, err?: unknown) => {
     logger.error(err === undefined ? {} : { err }, message);
-    return { ok: false, error, final };
+    return { ok: false, error, final } satisfies ExecutionResult;
   };
 
   const task = deps.tasks.get(claimed.task);
-  // Not final: during a deploy an older worker may meet the job of a newer producer.
-  if (task === undefined) return fail("invalid-input", false, "this worker does not know the task");
+  // Not final: during a deploy an older worker may meet the job of a newer producer. It must not use up the attempts within a moment.
+  if (task === undefined)
+    return {
+      ...fail("invalid-input", false, "this worker does not know the task"),
+      afterSeconds: unknownTaskDelay(attempt),
+    };
 
   let input: unknown;
   try {
@@ -64,6 +68,11 @@ async function executeTask(deps: ExecuteDeps, claimed: ClaimedTask): Promise<Exe
   } catch (error) {
     return fail("invalid-result", true, "the result is not valid", error);
   }
+}
+
+/** 5 s after the first attempt, twice as long after each, 5 min at most: three attempts span a deploy of a quarter of a minute. */
+function unknownTaskDelay(attempt: number): number {
+  return Math.min(5 * 2 ** Math.min(attempt - 1, 10), 300);
 }
 
 const aborted: ExecutionResult = { ok: false, error: "aborted", final: false };

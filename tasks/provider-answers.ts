@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { integer } from "./check-options.ts";
 import { copyPlainJson, resultLimits } from "./json-value.ts";
 import type { CancelOutcome, JobPage, JobStatus } from "./provider.ts";
-import { type TaskErrorPhase, TaskQueueError } from "./task-queue-error.ts";
+import { SafeCause, type TaskErrorPhase, TaskQueueError } from "./task-queue-error.ts";
 
 /**
  * Asks a provider and checks what comes back: a provider may be anybody's, and a caller decides on these answers.
@@ -25,7 +25,7 @@ export async function askProvider<Schema extends v.GenericSchema>(
   const parsed = v.safeParse(schema, answer);
   if (parsed.success) return parsed.output;
   const place = v.getDotPath(parsed.issues[0]) ?? "the answer";
-  const cause = new TypeError(`the provider broke its contract at ${place}: ${parsed.issues[0].message}`);
+  const cause = new SafeCause(`the provider broke its contract at ${place}: ${parsed.issues[0].message}`);
   throw new TaskQueueError("provider-unavailable", phase, { cause });
 }
 

@@ -63,7 +63,13 @@ export interface ClaimedTask {
 /** How `execute` ends; it never throws for what a handler did. `final` says that another attempt cannot help. */
 export type ExecutionResult =
   | { readonly ok: true; readonly result: JsonValue | null }
-  | { readonly ok: false; readonly error: ErrorCode; readonly final: boolean };
+  | {
+      readonly ok: false;
+      readonly error: ErrorCode;
+      readonly final: boolean;
+      /** The next attempt begins that many seconds later at the earliest, whatever the task's policy says. Left out: no bound. */
+      readonly afterSeconds?: number;
+    };
 
 export type Execute = (claimed: ClaimedTask) => Promise<ExecutionResult>;
 

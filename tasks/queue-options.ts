@@ -19,10 +19,23 @@ export const QueueOptions: v.GenericSchema<unknown, TaskQueueOptions<readonly Ta
   tasks: v.pipe(
     v.array(v.custom<Task>(isTask, "expected a task from defineTask")),
     v.minLength(1, "expected at least one task"),
-    v.check((tasks) => new Set(tasks.map(({ name }) => name)).size === tasks.length, "expected unique names"),
+    v.check(
+      (tasks) => repeatedNames(tasks).length === 0,
+      ({ input }) => `expected unique names, got twice ${repeatedNames(input).join(", ")}`,
+    ),
   ),
-  logger: v.exactOptional(having<TaskLogger>("a logger", ["info", "warn", "error"])),
+  logger: v.exactOptional(
+    v.union(
+      [v.literal(false), having<TaskLogger>("a logger", ["info", "warn", "error"])],
+      "expected a logger or false",
+    ),
+  ),
 });
+
+function repeatedNames(tasks: readonly Task[]): string[] {
+  const names = tasks.map(({ name }) => name);
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}
 
 /** A deduplication key. */
 export const DeduplicationKey: v.GenericSchema<string> = v.pipe(

@@ -32,8 +32,17 @@ const phases = {
 export type TaskErrorPhase = keyof typeof phases;
 
 /**
- * Any failure of a task queue. The message depends on code and phase alone, so it is safe to show and to log; what a driver or a
- * schema said is in `cause`. After `provider-unavailable` from `enqueue` the job may exist: look its key up before sending it again.
+ * Why something was refused, in words of ours: they name options, tasks, tables and commands, never a value that may be a secret. As the
+ * `cause` of a {@link TaskQueueError} they are part of its message.
+ */
+export class SafeCause extends Error {
+  override readonly name: string = "SafeCause";
+}
+
+/**
+ * Any failure of a task queue. The message says what was being done, what the code means, and what we know of the reason: it is safe to
+ * show and to log. What a driver, a schema or a handler said is in `cause` alone. After `provider-unavailable` from `enqueue` the job may
+ * exist: look its key up before sending it again.
  */
 export class TaskQueueError extends Error {
   override readonly name = "TaskQueueError";
@@ -41,8 +50,14 @@ export class TaskQueueError extends Error {
   readonly phase: TaskErrorPhase;
   readonly #diagnostic: TaskErrorDiagnostic;
 
-  constructor(code: TaskErrorCode, phase: TaskErrorPhase, options?: ErrorOptions) {
-    const message = `${phases[phase]}: ${explanations[code]}`;
+  /** `advice` is a next step, in words of ours, for a cause that is not safe to show. */
+  constructor(
+    code: TaskErrorCode,
+    phase: TaskErrorPhase,
+    { advice, ...options }: ErrorOptions & { readonly advice?: string | undefined } = {},
+  ) {
+    const known = options.cause instanceof SafeCause ? options.cause.message : advice;
+    const message = `${phases[phase]}: ${explanations[code]}${known === undefined ? "" : `: ${known}`}`;
     super(message, options);
     this.code = code;
     this.phase = phase;

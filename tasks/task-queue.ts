@@ -84,6 +84,9 @@ export interface TaskQueueOptions<Tasks extends readonly Task[]> {
   readonly provider: TaskProvider;
   /** All tasks of the queue, each name once. Every worker of a queue should know all of them. */
   readonly tasks: Tasks;
-  /** Where the real errors of handlers go. A pino logger fits. Default: nowhere. */
-  readonly logger?: TaskLogger;
+  /**
+   * Where the real errors of handlers go, and why a worker ended that could not go on. A pino logger fits. Default: one line on
+   * `console.error` for each, with the error's class and no message of a handler or a driver. False: silence.
+   */
+  readonly logger?: TaskLogger | false;
 }

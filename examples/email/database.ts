@@ -20,6 +20,7 @@ export interface DemoDatabase {
 export async function openDatabase(undo: AsyncDisposableStack): Promise<DemoDatabase> {
   const given = process.env.DATABASE_URL || undefined;
   if (given !== undefined) say("Using the database that DATABASE_URL names.");
+  if (given !== undefined) await reach(given);
   const url = given ?? (await startEmbedded(undo));
   const run = randomBytes(3).toString("hex");
   const schemas = {
@@ -55,6 +56,21 @@ async function startEmbedded(undo: AsyncDisposableStack): Promise<string> {
   const server = await starting;
   say(`  PostgreSQL ${server.version} runs on a free port of this machine, with fsync on`);
   return server.url;
+}
+
+/** One question, so that a wrong DATABASE_URL is one sentence and no stack. */
+async function reach(url: string): Promise<void> {
+  const sql = new SQL(url, { max: 1, connectionTimeout: 10 });
+  try {
+    await sql`select 1`;
+  } catch (error) {
+    const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };
+    throw new DemoFailed(
+      `the database that DATABASE_URL names cannot be reached (${String(errno ?? code)}): correct it, or unset it, and the demo starts a server of its own`,
+    );
+  } finally {
+    await sql.close();
+  }
 }
 
 async function dropSchemas(url: string, names: readonly string[]): Promise<void> {

@@ -29,11 +29,20 @@ export async function resolveDatabaseUrl(
   if (answer.error.kind === "domain") {
     const { error } = answer.error;
     const code = typeof error === "string" ? error : error.code;
-    throw new RuntimeFailureError("invalid_resolved_plan", `secret "${reference}" was refused: ${code}`);
+    throw new RuntimeFailureError(
+      "invalid_resolved_plan",
+      `secret "${reference}" was refused: ${code}${advice[code] ?? ""}`,
+    );
   }
   const { kind, detail } = answer.error.error;
   throw new RuntimeFailureError(kind, `secret "${reference}" could not be resolved: ${detail}`);
 }
+
+/** What is behind a reference, only the provider knows: a variable's name, for example. */
+const advice: Readonly<Record<string, string>> = {
+  unknown_reference:
+    "; the Secrets provider has no such reference, or the variable that it reads for it is not set or empty",
+};
 
 /** Waits for the provider no longer than the deadline or the signal, whatever the provider does with them. */
 function withinDeadline(

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
+import { packageVersion } from "../package-version.ts";
 import { runCommandLine } from "./command-line.ts";
 import { setup } from "./index.ts";
 import { operatorDatabase } from "./testing/operator-database.ts";
@@ -116,6 +117,10 @@ test("an unreachable database exits 3, and --help documents every exit code", as
     for (const line of ["LENSO_JOBS_DATABASE_URL", "  0  ", "  1  ", "  2  ", "  3  ", "--json"])
       expect(help.out).toContain(line);
   }
+});
+
+test("--version is the package's", async () => {
+  expect(await run(["--version"])).toMatchObject({ exitCode: 0, out: `${packageVersion}\n` });
 });
 
 test("the program takes the URL from its environment and ends by itself", async () => {

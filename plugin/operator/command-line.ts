@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { packageVersion } from "../package-version.ts";
 import { check } from "./check.ts";
 import { fence } from "./fence.ts";
 import { plan } from "./plan.ts";
@@ -62,6 +63,7 @@ function program(run: Runner, output: Output): Command {
     // Its own complaints quote arguments, and an argument may be a secret in the wrong place: ours replace them.
     .configureOutput({ writeOut: output.out, writeErr: output.err, outputError: () => undefined })
     .helpCommand(false)
+    .version(packageVersion)
     .action(() => {
       throw new CommanderError(2, "commander.help", "");
     })

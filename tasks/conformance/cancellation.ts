@@ -1,11 +1,12 @@
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { aborted, becomes, heldTask, quickTask, statusWhen, useRigs, within } from "./rig.ts";
-import { describe, expect, test } from "./test-runner.ts";
+import { describe, expect, testOf } from "./test-runner.ts";
 
 /** Cancelling: before a claim, during a run, and when both come at once. */
 export function describeCancellation(conformance: ProviderConformance): void {
   describe("cancellation", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
 
     test("a pending job is cancelled and never runs", async () => {
       const held = heldTask("t");
@@ -126,6 +127,7 @@ export function describeCancellation(conformance: ProviderConformance): void {
 function describePromptCancellation(conformance: ProviderConformance): void {
   describe("prompt cancellation", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
 
     test.each(["its own", "another"])(
       "a request through %s provider reaches the running handler long before its next pulse",

@@ -71,7 +71,7 @@ async function suiteOver(
 ): Promise<{ readonly exitCode: number | null; readonly output: string }> {
   const file = join(import.meta.dir, "testing/broken-provider.ts");
   const pattern = names.map(literally).join("|");
-  const child = Bun.spawn([process.execPath, "test", "--timeout=4000", "-t", pattern, file], {
+  const child = Bun.spawn([process.execPath, "test", "-t", pattern, file], {
     env: { ...process.env, BROKEN_PROMISE: fault },
     stdin: "ignore",
     stdout: "pipe",

@@ -1,11 +1,12 @@
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { codeOf, quickTask, useRigs } from "./rig.ts";
-import { describe, expect, test } from "./test-runner.ts";
+import { describe, expect, testOf } from "./test-runner.ts";
 
 /** One key, one job. */
 export function describeDeduplication(conformance: ProviderConformance): void {
   describe("deduplication", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
     const deduplicationKey = "order/1";
 
     test("the same task and input give the first id, in whatever order their members come", async () => {

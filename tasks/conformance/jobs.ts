@@ -2,7 +2,7 @@ import type { JsonValue } from "../../capability/index.ts";
 import { defineTask } from "../define-task.ts";
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { anyJson, becomes, heldTask, quickTask, useRigs } from "./rig.ts";
-import { describe, expect, test } from "./test-runner.ts";
+import { describe, expect, testOf } from "./test-runner.ts";
 
 const unknownJob = "00000000-0000-4000-8000-000000000000";
 const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
@@ -11,6 +11,7 @@ const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
 export function describeJobs(conformance: ProviderConformance): void {
   describe("jobs", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
 
     test("a job is pending, without an attempt, before a worker takes it", async () => {
       const task = quickTask("t", undefined, { maxAttempts: 5 });

@@ -1,11 +1,12 @@
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { aborted, becomes, heldTask, useRigs } from "./rig.ts";
-import { describe, expect, test } from "./test-runner.ts";
+import { describe, expect, testOf } from "./test-runner.ts";
 
 /** What becomes of a job when its worker dies or goes silent, and what that worker can still do. */
 export function describeLostClaims(conformance: ProviderConformance): void {
   describe("lost claims", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
 
     test("a job whose worker went silent runs again, and the old attempt changes nothing any more", async () => {
       const held = heldTask("t");

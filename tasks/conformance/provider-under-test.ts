@@ -20,6 +20,8 @@ export interface ProviderUnderTest {
 export interface ProviderConformance {
   /** Stands in front of the names of the tests. */
   readonly name: string;
+  /** Longest time of one test, in ms, its `open` included. The suite's own waits end after 12 s. Default 30 000. */
+  readonly timeoutMs?: number;
   /** A fresh queue, which no other test knows. */
   open(): Promise<ProviderUnderTest>;
   /**

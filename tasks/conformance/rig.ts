@@ -109,7 +109,7 @@ export function useRigs({ open }: ProviderConformance): () => Promise<Rig> {
         return provider;
       },
       queue(...tasks) {
-        const queue = createTaskQueue({ provider: under.provider(), tasks });
+        const queue = createTaskQueue({ provider: under.provider(), tasks, logger: false });
         closes.push(() => queue.close({ drainMs: 0 }));
         return queue;
       },

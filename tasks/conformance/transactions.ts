@@ -1,11 +1,12 @@
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { becomes, codeOf, quickTask, useRigs } from "./rig.ts";
-import { describe, expect, test } from "./test-runner.ts";
+import { describe, expect, testOf } from "./test-runner.ts";
 
 /** The caller's own transaction, for a provider that takes one. */
 export function describeTransactions(conformance: ProviderConformance): void {
   describe("transactions", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
     const deduplicationKey = "order/1";
 
     test("a job exists when its transaction commits, not before", async () => {

@@ -1,11 +1,12 @@
 import type { ProviderConformance } from "./provider-under-test.ts";
 import { aborted, becomes, codeOf, heldTask, quickTask, statusWhen, useRigs, within } from "./rig.ts";
-import { describe, expect, test } from "./test-runner.ts";
+import { describe, expect, testOf } from "./test-runner.ts";
 
 /** Workers: starting, sharing, stopping, closing. */
 export function describeWorkers(conformance: ProviderConformance): void {
   describe("workers", () => {
     const rig = useRigs(conformance);
+    const test = testOf(conformance);
 
     test("many jobs and two workers: each job runs once", async () => {
       const runs: string[] = [];

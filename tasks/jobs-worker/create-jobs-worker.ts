@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { JobsClient, SignalsClient } from "../../capability/index.ts";
 import { checkOptions, having, integer, milliseconds, workerFields } from "../check-options.ts";
+import { consoleLogger } from "../console-logger.ts";
 import { callQuietly, quietLogger, type TaskLogger } from "../logger.ts";
 import type { TaskWorker } from "../provider.ts";
 import { runWorker } from "../worker/run-worker.ts";
@@ -30,8 +31,11 @@ export interface JobsWorkerOptions {
   readonly maxOutageMs?: number;
   /** Told when calls start to fail, about each attempt whose end could not be recorded, and why the worker ended if it failed. */
   readonly onError?: (error: unknown) => void;
-  /** Where the real errors of handlers go. A pino logger fits. Default: nowhere. */
-  readonly logger?: TaskLogger;
+  /**
+   * Where the real errors of handlers go, and what `onError` is told. A pino logger fits. Default: one line on `console.error` for each,
+   * with the error's class and no message of a handler. False: silence.
+   */
+  readonly logger?: TaskLogger | false;
 }
 
 /**
@@ -62,13 +66,14 @@ export function createJobsWorker(options: JobsWorkerOptions): TaskWorker {
     ...(signals === undefined ? {} : { signals }),
     ...(leaseSeconds === undefined ? {} : { leaseMs: leaseSeconds * 1000 }),
   });
-  const quiet = quietLogger(logger);
+  const quiet = quietLogger(logger === false ? undefined : (logger ?? consoleLogger));
+  const handlersLog = logger !== undefined && logger !== false;
   const byKind = new Map(handlers.map((handler) => [handler.kind.kind, handler]));
   const report = (err: unknown): void => {
     quiet.error({ err }, "the jobs worker met a problem");
     callQuietly(() => onError?.(err));
   };
-  const worker = runWorker(backend, createJobExecute(byKind, quiet, logger !== undefined), {
+  const worker = runWorker(backend, createJobExecute(byKind, quiet, handlersLog), {
     concurrency: checked.concurrency,
     callTimeoutMs,
     pollIntervalMs: checked.pollIntervalMs ?? (signals ? 10_000 : 1000),
@@ -106,5 +111,10 @@ const Options = v.strictObject({
   onError: v.exactOptional(
     v.custom<(error: unknown) => void>((value) => typeof value === "function", "expected a function"),
   ),
-  logger: v.exactOptional(having<TaskLogger>("a logger", ["info", "warn", "error"])),
+  logger: v.exactOptional(
+    v.union(
+      [v.literal(false), having<TaskLogger>("a logger", ["info", "warn", "error"])],
+      "expected a logger or false",
+    ),
+  ),
 });

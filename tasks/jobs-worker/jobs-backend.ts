@@ -100,7 +100,8 @@ export class JobsBackend implements WorkerBackend<JobClaim> {
   async #claim(): Promise<JobClaim | undefined> {
     const sentAt = performance.now();
     const { jobs, queue } = this.#options;
-    const claimed = await jobs.claim({ queue }, this.#bound);
+    // Sooner than the runtime gives the whole fetch up: one claim without an answer must not spoil those beside it.
+    const claimed = await jobs.claim({ queue }, { timeoutMs: this.#options.callTimeoutMs / 2 });
     if (claimed.ok) return claimOf(claimed.value, sentAt);
     const { error } = claimed;
     if (error.kind === "domain" && error.error === "no_job_available") return undefined;

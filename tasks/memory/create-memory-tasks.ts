@@ -1,7 +1,7 @@
 import { canonicalJsonText } from "../json-value.ts";
 import type { JobPage, ProviderEnqueue, TaskProvider, TaskWorker } from "../provider.ts";
 import type { TaskQueue } from "../task-queue.ts";
-import { TaskQueueError } from "../task-queue-error.ts";
+import { SafeCause, TaskQueueError } from "../task-queue-error.ts";
 import { runWorker } from "../worker/run-worker.ts";
 import { MemoryBackend } from "./memory-backend.ts";
 import { MemoryTable, statusOf } from "./memory-table.ts";
@@ -117,7 +117,7 @@ function enqueueOnce(table: MemoryTable, keys: Map<string, KeyEntry>, request: P
 }
 
 function refusedTransaction(): TaskQueueError {
-  const cause = new TypeError("transaction: expected none, since jobs in memory cannot join one");
+  const cause = new SafeCause("transaction: expected none, since jobs in memory cannot join one");
   return new TaskQueueError("invalid-options", "enqueue", { cause });
 }
 

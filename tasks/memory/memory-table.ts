@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../capability/index.ts";
 import type { CancelOutcome, ErrorCode, JobState, JobStatus, ProviderEnqueue } from "../provider.ts";
-import { retryDelayMs } from "./retry-delay.ts";
+import { retryDelayMs } from "../retry-delay.ts";
 
 /** One job of the table. */
 export interface MemoryJob {
@@ -23,7 +23,12 @@ export interface MemoryJob {
 /** How an attempt ended. */
 export type MemoryOutcome =
   | { readonly ok: true; readonly result: JsonValue | null }
-  | { readonly ok: false; readonly error: ErrorCode; readonly final: boolean };
+  | {
+      readonly ok: false;
+      readonly error: ErrorCode;
+      readonly final: boolean;
+      readonly afterSeconds?: number;
+    };
 
 /** The jobs of one queue in memory. Every change of a state is a method here, and names the states it starts from. */
 export class MemoryTable {
@@ -91,7 +96,11 @@ export class MemoryTable {
       job.error = outcome.error;
       const again = !outcome.final && job.attempt < job.maxAttempts;
       job.state = again ? "pending" : "failed";
-      if (again) job.runAt = this.now() + retryDelayMs(job.request.retry, job.attempt);
+      const delayMs = Math.max(
+        retryDelayMs(job.request.retry, job.attempt),
+        (outcome.afterSeconds ?? 0) * 1000,
+      );
+      if (again) job.runAt = this.now() + delayMs;
     }
     this.#changed();
     return true;
@@ -107,7 +116,7 @@ export class MemoryTable {
     this.#changed();
   }
 
-  /** running → pending, cancelled, or failed when no attempt is left: what a worker's silence does. */
+  /** running → pending, cancelled, or failed when no attempt is left: what a worker's silence does. Its worker is told to pulse, and hears so. */
   lapse(): void {
     for (const job of this.jobs.values()) {
       if (job.state !== "running") continue;
@@ -115,6 +124,7 @@ export class MemoryTable {
       if (job.cancelRequested) job.state = "cancelled";
       else
         Object.assign(job, { state: job.attempt < job.maxAttempts ? "pending" : "failed", error: "aborted" });
+      for (const listener of this.#onCancelRequest) listener(job.jobId);
     }
     this.#changed();
   }
@@ -165,7 +175,7 @@ export class MemoryTable {
     return () => void this.#onChange.delete(listener);
   }
 
-  /** Calls back when a running job is to be cancelled. Returns what ends it. */
+  /** Calls back when a running job is to be cancelled, or has been taken away. Returns what ends it. */
   onCancelRequest(listener: (jobId: string) => void): () => void {
     this.#onCancelRequest.add(listener);
     return () => void this.#onCancelRequest.delete(listener);

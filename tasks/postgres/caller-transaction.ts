@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type DrizzleTransaction, isDrizzle, runDrizzle } from "../drizzle-transaction.ts";
-import { TaskQueueError } from "../task-queue-error.ts";
+import { SafeCause, TaskQueueError } from "../task-queue-error.ts";
 import { fromKysely } from "./boss.ts";
 import type { Row, SqlRunner } from "./database.ts";
 
@@ -51,7 +51,7 @@ function hasMethods(value: object, ...names: readonly string[]): boolean {
 }
 
 function refused(what: string): TaskQueueError {
-  const cause = new TypeError(
+  const cause = new SafeCause(
     `transaction: expected a kysely Transaction, a pg client in a transaction or a drizzle transaction, got ${what}`,
   );
   return new TaskQueueError("invalid-options", "enqueue", { cause });

@@ -1,3 +1,4 @@
+import { adviseOnDatabase, placeOf } from "../advise-on-database.ts";
 import { callQuietly } from "../logger.ts";
 import type { Execute, ProviderWorkerOptions, TaskProvider, TaskWorker } from "../provider.ts";
 import { type TaskErrorPhase, TaskQueueError } from "../task-queue-error.ts";
@@ -17,8 +18,8 @@ import { createPostgresBackend, type PostgresBackend } from "./worker-backend.ts
 import { createWorkerServices, type WorkerServices } from "./worker-services.ts";
 
 /**
- * A task queue on pg-boss 12. Connects at its first use and never changes the schema: a missing or older one is
- * `provider-unavailable` (a worker's `done` rejects), and the cause names the command. Nothing runs in the background before the first
+ * A task queue on pg-boss 12. Connects at its first use and never changes the schema nor makes a queue: where one is missing, or the schema
+ * is an older one, calls and a worker's `done` reject with `invalid-options`, and the message names the command. Nothing runs in the background before the first
  * worker starts; jobs of a crashed worker are recovered only while some provider of the queue has a worker.
  *
  * `transaction` of an enqueue is the caller's open transaction on the same database: a kysely `Transaction`, the `tx` of drizzle (on
@@ -37,6 +38,7 @@ export function createPostgresTaskProvider(options: PostgresTaskProviderOptions)
   // Handlers may hold every connection of a borrowed pool, while their claims have to be renewed.
   const ofWorkers = settings.pool === undefined ? connection : connectQueue(settings, { beside: true });
   const onError = (error: unknown): void => callQuietly(() => settings.onError?.(error));
+  const hints = { place: placeOf(settings.connectionString), grants: grantsOf(settings.schema) };
   const services = createWorkerServices(ofWorkers, settings.superviseIntervalSeconds, onError);
   const workers = new Set<TaskWorker>();
   let closing: Promise<void> | undefined;
@@ -46,9 +48,12 @@ export function createPostgresTaskProvider(options: PostgresTaskProviderOptions)
     try {
       return await work(await connection.ready());
     } catch (cause) {
-      throw cause instanceof TaskQueueError
-        ? cause
-        : new TaskQueueError("provider-unavailable", phase, { cause });
+      if (cause instanceof TaskQueueError) throw cause;
+      if (cause instanceof SchemaUnfit) throw new TaskQueueError("invalid-options", phase, { cause });
+      throw new TaskQueueError("provider-unavailable", phase, {
+        cause,
+        advice: adviseOnDatabase(cause, hints),
+      });
     }
   };
 
@@ -94,6 +99,12 @@ export function createPostgresTaskProvider(options: PostgresTaskProviderOptions)
       return closing;
     },
   };
+}
+
+/** pg-boss names no narrower set. */
+function grantsOf(schema: string): string {
+  const of = `schema "${schema}"`;
+  return `grant usage on ${of}, and grant select, insert, update, delete on all tables in ${of}, to the provider's role after each migration`;
 }
 
 interface WorkerDeps {

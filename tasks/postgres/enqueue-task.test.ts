@@ -4,8 +4,10 @@ import { drizzle as drizzleBun } from "drizzle-orm/bun-sql";
 import { drizzle as drizzlePg } from "drizzle-orm/node-postgres";
 import { pgTable, text, uuid } from "drizzle-orm/pg-core";
 import { Kysely, PostgresDialect, sql } from "kysely";
-import type pg from "pg";
+import pg from "pg";
+import { testDatabase } from "../../tests/support/test-database.ts";
 import type { TaskProvider } from "../provider.ts";
+import { migratePostgresTaskQueue } from "./index.ts";
 import { migratedDatabase, openTestQueue, type TestQueue } from "./testing/open-test-queue.ts";
 
 const { url } = await migratedDatabase();
@@ -86,6 +88,31 @@ test.each(kinds)("%s: committed with the caller's rows, gone with them", async (
   };
   await provider.startWorker(execute, { concurrency: 1, maxJobs: 5 }).done;
   expect(seen).toEqual([request.input]);
+});
+
+test("a transaction on another database is refused, with and without the queue there, and nothing is written", async () => {
+  await using given = await setup();
+  const { provider, queue } = given;
+  const twin = await migratedDatabase();
+  await migratePostgresTaskQueue({ connectionString: twin.url, queueName: queue.queueName });
+  const elsewhere = { schema: twin.url, none: (await testDatabase()).url };
+  for (const [what, connectionString] of Object.entries(elsewhere)) {
+    const pool = new pg.Pool({ connectionString, max: 1 });
+    await withClient(pool, async (transaction) => {
+      for (const deduplicationKey of [undefined, "k"]) {
+        const key = deduplicationKey === undefined ? {} : { deduplicationKey };
+        if (what === "none" && deduplicationKey !== undefined) continue; // its transaction has failed by then
+        const enqueue = provider.enqueue({ task: "t", input: 1, maxAttempts: 1, transaction, ...key });
+        await expect(enqueue).rejects.toMatchObject({
+          code: "invalid-options",
+          message: expect.stringContaining("got one on another database"),
+        });
+      }
+      if (what === "schema")
+        expect((await transaction.query("select id from pgboss.job")).rows).toHaveLength(0); // and it is still usable
+    });
+    await pool.end();
+  }
 });
 
 test("a savepoint that is rolled back takes its job and key along, and no more", async () => {

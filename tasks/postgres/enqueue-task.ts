@@ -1,16 +1,21 @@
 import { createHash } from "node:crypto";
-import { randomUUIDv7 } from "bun";
 import { canonicalJsonText } from "../json-value.ts";
+import { newJobId } from "../new-job-id.ts";
 import type { ProviderEnqueue } from "../provider.ts";
-import { TaskQueueError } from "../task-queue-error.ts";
+import { longestDelaySeconds } from "../retry-delay.ts";
+import { SafeCause, TaskQueueError } from "../task-queue-error.ts";
 import { callerTransaction } from "./caller-transaction.ts";
 import type { SqlRunner } from "./database.ts";
 import { insertJobs, type NewJob } from "./insert-jobs.ts";
 import type { StoredTask } from "./job-row.ts";
 import type { Queue } from "./queue.ts";
+import { refuseOtherDatabase } from "./refuse-other-database.ts";
 
 /** A job that has not run is work, not history: pg-boss keeps it for the longest time it knows (68 years). */
 const neverPruned = 2_147_483_647;
+
+/** How long an enqueue waits for an open transaction that is taking the same key, in ms. Then it is `provider-unavailable`: ask again. */
+const keyTimeoutMs = 10_000;
 
 /**
  * Records a job and returns its id. With a key: the first id for the same task and input. In the caller's transaction both the job
@@ -20,19 +25,25 @@ export async function enqueueTask(queue: Queue, request: ProviderEnqueue): Promi
   checkRequest(request);
   if (request.transaction !== undefined) {
     const caller = callerTransaction(request.transaction);
+    await refuseOtherDatabase(queue, caller, request.transaction as object);
     return enqueueIn(queue, caller, request);
   }
   if (request.deduplicationKey === undefined) {
-    const job = newJob(queue, request, randomUUIDv7());
+    const job = newJob(queue, request, newJobId());
     const inserted = await queue.insert(job);
     if (inserted.status === "rejected") throw inserted.reason;
     return job.id;
   }
-  return queue.db.transaction((transaction) => enqueueIn(queue, transaction, request));
+  return queue.takeKey(() =>
+    queue.db.transaction(async (transaction) => {
+      await transaction.executeSql(`set local lock_timeout = '${keyTimeoutMs}ms'`);
+      return enqueueIn(queue, transaction, request);
+    }),
+  );
 }
 
 async function enqueueIn(queue: Queue, runner: SqlRunner, request: ProviderEnqueue): Promise<string> {
-  const id = randomUUIDv7();
+  const id = newJobId();
   const { deduplicationKey: key } = request;
   if (key !== undefined) {
     const first = await takeKey(queue, runner, key, id, request);
@@ -86,9 +97,7 @@ function newJob({ settings }: Queue, request: ProviderEnqueue, id: string): NewJ
     retryLimit: request.maxAttempts - 1,
     retryDelay: retry?.delaySeconds ?? 0,
     retryBackoff: retry?.backoff ?? false,
-    ...(retry?.backoff && retry.maxDelaySeconds !== undefined
-      ? { retryDelayMax: retry.maxDelaySeconds }
-      : {}),
+    ...(retry?.backoff ? { retryDelayMax: retry.maxDelaySeconds ?? longestDelaySeconds } : {}),
     ...(runAt === undefined || isFarPast(runAt) ? {} : { startAfter: runAt.toISOString() }),
     expireInSeconds: settings.expireInSeconds,
     heartbeatSeconds: settings.heartbeatSeconds,
@@ -104,6 +113,6 @@ function isFarPast(runAt: Date): boolean {
 
 function checkRequest({ runAt }: ProviderEnqueue): void {
   if (runAt === undefined || runAt.getUTCFullYear() <= 9_999) return;
-  const cause = new RangeError("runAt: expected a year up to 9999");
+  const cause = new SafeCause("runAt: expected a year up to 9999");
   throw new TaskQueueError("invalid-options", "enqueue", { cause });
 }

@@ -63,7 +63,7 @@ test("a database that is in use, and a schema that exists already, keep what the
     await sql`CREATE SCHEMA "order"`;
     await sql`CREATE TABLE "order".kept AS SELECT 1 AS n`;
   });
-  await migratePostgresTaskQueue({ connectionString: url, schema: "order" });
+  await migratePostgresTaskQueue({ connectionString: url, schema: "order", queueName: "q" });
   await withSql(url, async (sql) => expect(await sql`SELECT n FROM "order".kept`).toHaveLength(1));
   const provider = createPostgresTaskProvider({ connectionString: url, schema: "order", queueName: "q" });
   expect(await provider.enqueue(request)).toBeString();
@@ -76,18 +76,20 @@ test("an empty database: every call and a worker say which command to run, and n
   const provider = createPostgresTaskProvider({ connectionString: url, queueName: "q" });
   for (const call of [provider.enqueue(request), provider.identity()]) {
     const { code, cause } = await causeOf(call);
-    expect(code).toBe("provider-unavailable");
+    expect(code).toBe("invalid-options");
     expect(cause).toContain("migratePostgresTaskQueue");
   }
   const worker = provider.startWorker(async () => ({ ok: true, result: null }), { concurrency: 1 });
-  expect((await causeOf(worker.done)).cause).toContain("migratePostgresTaskQueue");
+  const { code, cause } = await causeOf(worker.done);
+  expect(code).toBe("invalid-options");
+  expect(cause).toContain("migratePostgresTaskQueue");
   await provider.close();
   expect(await catalogue(url)).toBe(before);
 });
 
 test("pg-boss alone, an older and a newer schema are refused, each with its remedy", async () => {
   const { url } = await testDatabase();
-  await migratePostgresTaskQueue({ connectionString: url });
+  await migratePostgresTaskQueue({ connectionString: url, queueName: "q" });
   const firstAnswer = async (): Promise<string> => {
     const provider = createPostgresTaskProvider({ connectionString: url, queueName: "q" });
     const { cause } = await causeOf(provider.identity());
@@ -107,9 +109,50 @@ test("pg-boss alone, an older and a newer schema are refused, each with its reme
   await provider.close();
 });
 
+test("a queue that the migration has not made is refused at enqueue and by a worker, by name, and is not made", async () => {
+  const { url } = await testDatabase();
+  await migratePostgresTaskQueue({ connectionString: url, queueName: "shop" });
+  const provider = createPostgresTaskProvider({ connectionString: url, queueName: "shopp" });
+  const worker = provider.startWorker(async () => ({ ok: true, result: null }), { concurrency: 1 });
+  for (const refused of [provider.enqueue(request), provider.identity(), worker.done]) {
+    const { code, cause } = await causeOf(refused);
+    expect(code).toBe("invalid-options");
+    expect(cause).toContain('no queue "shopp" (it has "shop")');
+    expect(cause).toContain('migratePostgresTaskQueue({ queueName: "shopp"');
+  }
+  await withSql(url, async (sql) => {
+    expect(await sql`SELECT name FROM pgboss.queue WHERE name = 'shopp'`).toHaveLength(0);
+    expect(await sql`SELECT queue FROM pgboss.lenso_task_queue`).toHaveLength(1);
+  });
+  await migratePostgresTaskQueue({ connectionString: url, queueName: "shopp" });
+  expect(await provider.enqueue(request)).toBeString(); // the same provider, from the next call on
+  await provider.close();
+});
+
+test("a role without rights is told which ones it lacks, and a server that is away where it should be", async () => {
+  const { url, name } = await testDatabase();
+  await migratePostgresTaskQueue({ connectionString: url, queueName: "q" });
+  await withSql(url, (sql) => sql.unsafe(`CREATE ROLE "${name}" LOGIN PASSWORD 'pw'`));
+  const limited = new URL(url);
+  [limited.username, limited.password] = [name, "pw"];
+  const away = new URL(url);
+  away.port = "1";
+  const answers = [];
+  for (const connectionString of [limited.href, away.href]) {
+    const provider = createPostgresTaskProvider({ connectionString, queueName: "q" });
+    answers.push(await provider.enqueue(request).catch((error: Error) => error.message));
+    await provider.close();
+  }
+  await withSql(url, (sql) => sql.unsafe(`DROP ROLE "${name}"`));
+  expect(answers[0]).toContain('(42501): grant usage on schema "pgboss"');
+  expect(answers[1]).toContain(
+    `the database ${away.hostname}:1${away.pathname} cannot be reached (ECONNREFUSED)`,
+  );
+});
+
 test("a role that may change rows but no schema can do everything but migrate", async () => {
   const { url, name } = await testDatabase();
-  await migratePostgresTaskQueue({ connectionString: url });
+  await migratePostgresTaskQueue({ connectionString: url, queueName: "q" });
   await withSql(url, async (sql) => {
     await sql.unsafe(`
       CREATE ROLE "${name}" LOGIN PASSWORD 'pw';

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { adviseOnDatabase, placeOf } from "../advise-on-database.ts";
 import { callQuietly } from "../logger.ts";
 import { TaskQueueError } from "../task-queue-error.ts";
 import { asBossDb, openBoss, type PgBoss } from "./boss.ts";
@@ -8,7 +10,7 @@ import {
   type MigratePostgresTaskQueueSettings,
 } from "./options.ts";
 import { ensureQueue } from "./queue.ts";
-import { migrateSchema, qualified } from "./schema.ts";
+import { migrateSchema, qualified, SchemaUnfit } from "./schema.ts";
 
 /** Longest wait for the indexes that an upgrade of pg-boss builds in the background. */
 const indexesWithinMs = 1_800_000;
@@ -32,9 +34,11 @@ export async function migratePostgresTaskQueue(options: MigratePostgresTaskQueue
   try {
     await migrate(db, settings);
   } catch (cause) {
-    throw cause instanceof TaskQueueError
-      ? cause
-      : new TaskQueueError("provider-unavailable", "migrate", { cause });
+    if (cause instanceof TaskQueueError) throw cause;
+    if (cause instanceof SchemaUnfit) throw new TaskQueueError("invalid-options", "migrate", { cause });
+    const grants = "migrate as a role that may create the schema, or owns it";
+    const advice = adviseOnDatabase(cause, { place: placeOf(settings.connectionString), grants });
+    throw new TaskQueueError("provider-unavailable", "migrate", { cause, advice });
   } finally {
     await db.close();
   }
@@ -64,7 +68,7 @@ async function migrate(db: Database, settings: MigratePostgresTaskQueueSettings)
 }
 
 async function indexesBuilt(boss: PgBoss): Promise<void> {
-  for (const deadline = Date.now() + indexesWithinMs; ; await Bun.sleep(250)) {
+  for (const deadline = Date.now() + indexesWithinMs; ; await sleep(250)) {
     const open = (await boss.getBamStatus()).filter(({ status }) => status !== "completed");
     if (open.length === 0) return;
     if (open.some(({ status }) => status === "failed"))

@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 import * as v from "valibot";
 import { checkOptions, integer } from "../check-options.ts";
+import { consoleTrouble } from "../console-logger.ts";
 
 /** Exactly one of `connectionString` and `pool`. */
 export interface PostgresTaskProviderOptions {
@@ -25,7 +26,10 @@ export interface PostgresTaskProviderOptions {
   readonly retentionSeconds?: number | undefined;
   /** How often a provider with a worker looks for claims whose worker went silent, and prunes. Default 30. */
   readonly superviseIntervalSeconds?: number | undefined;
-  /** Told of trouble in the background: a lost listener, a failed look, a worker in an outage. */
+  /**
+   * Told of trouble in the background: a lost listener, a failed look, a worker in an outage. Default: one line on `console.error`, with
+   * the error's class and code. A function that does nothing is silence.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -92,7 +96,8 @@ const MigrateOptions: v.GenericSchema<MigratePostgresTaskQueueOptions, MigratePo
 
 /** @throws TaskQueueError `invalid-options` */
 export function checkProviderOptions(options: unknown): PostgresTaskProviderSettings {
-  return checkOptions(ProviderOptions, options, "create");
+  const checked = checkOptions(ProviderOptions, options, "create");
+  return { ...checked, onError: checked.onError ?? consoleTrouble(checked.queueName) };
 }
 
 /** @throws TaskQueueError `invalid-options` */

@@ -1,3 +1,4 @@
+import { atMost } from "../at-most.ts";
 import { batchCalls } from "../batch-calls.ts";
 import { callQuietly } from "../logger.ts";
 import { asBossDb, openBoss, type PgBoss } from "./boss.ts";
@@ -6,9 +7,18 @@ import { insertEach, type NewJob } from "./insert-jobs.ts";
 import { startListener } from "./listener.ts";
 import type { PostgresTaskProviderSettings } from "./options.ts";
 import { advice, qualified, SchemaUnfit, verifySchema } from "./schema.ts";
+import { verifyQueue } from "./verify-queue.ts";
+import { withDeadline } from "./with-deadline.ts";
+
+/** How long a close waits for a queue that is being opened. */
+const closeTimeoutMs = 2000;
+/** Enqueues with a key that may wait for another transaction at once, of the 10 connections that a pool has. */
+const keyTakers = 3;
 
 /** One queue, connected: what every query of this folder gets first. */
 export interface Queue {
+  /** The queue's own, as long as its rows live. */
+  readonly id: string;
   readonly name: string;
   readonly db: Database;
   readonly boss: PgBoss;
@@ -18,6 +28,11 @@ export interface Queue {
   readonly channel: string;
   /** Inserts a job; those that come while another insert is under way share the next statement, and its notification. */
   readonly insert: (job: NewJob) => Promise<PromiseSettledResult<void>>;
+  /**
+   * For what takes a deduplication key: it waits for whoever is taking the same one, an open transaction perhaps, and must not hold all
+   * connections meanwhile.
+   */
+  readonly takeKey: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export interface QueueTables {
@@ -78,7 +93,9 @@ export function connectQueue(
     },
     close() {
       closing ??= (async () => {
-        const queue = await opening?.catch(() => undefined);
+        // A queue that is still being opened on a dead link is given up: its connections are cut below.
+        const opened = withDeadline(Promise.resolve(opening), closeTimeoutMs, "the queue is not open yet");
+        const queue = await opened.catch(() => undefined);
         try {
           await queue?.boss.stop({ graceful: false, close: false });
         } finally {
@@ -121,9 +138,9 @@ async function openQueue(
       key: qualified(schema, "lenso_task_key"),
       cancel: qualified(schema, "lenso_task_cancel"),
     };
-    await ensureQueue(boss, db, tables.queue, name, settings);
+    const id = await verifyQueue(boss, db, tables.queue, settings);
     const insert = batchCalls((jobs: readonly NewJob[]) => insertEach(boss, name, jobs), 100);
-    return { name, db, boss, settings, tables, channel, insert };
+    return { id, name, db, boss, settings, tables, channel, insert, takeKey: atMost(keyTakers) };
   } catch (error) {
     await boss.stop({ graceful: false, close: false });
     throw error;
@@ -144,7 +161,7 @@ async function startBoss(boss: PgBoss, schema: string): Promise<void> {
   }
 }
 
-/** The rows of a queue, in pg-boss and in ours. Rows only, no DDL; harmless when many do it at once. */
+/** Makes the rows of a queue, in pg-boss and in ours, for the migration. Rows only, no DDL; harmless when many do it at once. */
 export async function ensureQueue(
   boss: PgBoss,
   db: SqlRunner,
@@ -162,8 +179,8 @@ export async function ensureQueue(
       deleteAfterSeconds: settings.retentionSeconds,
     });
   else if (found.policy !== "standard")
-    throw new Error(
-      `pg-boss queue "${name}" has the policy ${String(found.policy)}: tasks need a standard one`,
+    throw new SchemaUnfit(
+      `queue "${name}" has pg-boss's policy ${String(found.policy)}, and tasks need a standard one: take another queueName`,
     );
   else if (found.notify !== true) await boss.updateQueue(name, { notify: true });
   await db.executeSql(`insert into ${table} (queue) values ($1) on conflict (queue) do nothing`, [name]);

@@ -10,7 +10,7 @@ import { superviseOnce } from "./supervise.ts";
 test("a role with the grants that the migration names works a queue, and can change no table", async () => {
   const { url, query, createRole } = await operatorDatabase();
   const role = await createRole();
-  await migratePostgresTaskQueue({ connectionString: url });
+  await migratePostgresTaskQueue({ connectionString: url, queueName: "as-a-role" });
   await query(`grant usage on schema pgboss to ${role.quoted}`);
   await query(`grant select, insert, update, delete on all tables in schema pgboss to ${role.quoted}`);
 

@@ -1,3 +1,4 @@
+import { SafeCause } from "../task-queue-error.ts";
 import type { Database, SqlRunner } from "./database.ts";
 
 /**
@@ -31,7 +32,7 @@ const steps: readonly ((schema: string) => string)[] = [
 const wanted = steps.length;
 
 /** Why a schema cannot be worked with; says which command helps. */
-export class SchemaUnfit extends Error {
+export class SchemaUnfit extends SafeCause {
   override readonly name = "SchemaUnfit";
 }
 

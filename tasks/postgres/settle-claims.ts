@@ -19,7 +19,13 @@ export interface Completion {
 
 export type Ending =
   | { readonly kind: "succeeded"; readonly result: JsonValue }
-  | { readonly kind: "failed"; readonly error: ErrorCode; readonly final: boolean }
+  | {
+      readonly kind: "failed";
+      readonly error: ErrorCode;
+      readonly final: boolean;
+      /** The next attempt begins no sooner, in seconds. */
+      readonly afterSeconds: number;
+    }
   /** Never entered its handler: due again at once, without the task's delay. */
   | { readonly kind: "given-back" };
 
@@ -93,7 +99,14 @@ async function endLocked(
           [name, jobId],
         );
       const output: StoredOutcome = { error: ending.error, attempt: retryCount + 1 };
-      return affected(await boss.fail(name, attempt, output, { db })) > 0;
+      const failed = affected(await boss.fail(name, attempt, output, { db })) > 0;
+      if (failed && ending.afterSeconds > 0)
+        await runner.executeSql(
+          `update ${queue.tables.job} set start_after = greatest(start_after, now() + make_interval(secs => $3::float8))
+           where name = $1 and id = $2::uuid and state = 'retry'`,
+          [name, jobId, ending.afterSeconds],
+        );
+      return failed;
     }
     case "given-back": {
       const before = await runner.executeSql(

@@ -108,7 +108,12 @@ export function createPostgresBackend(
 function endingOf(outcome: AttemptOutcome): Parameters<typeof endClaim>[2] {
   return outcome.ok
     ? { kind: "succeeded", result: outcome.result }
-    : { kind: "failed", error: outcome.error, final: outcome.final };
+    : {
+        kind: "failed",
+        error: outcome.error,
+        final: outcome.final,
+        afterSeconds: outcome.afterSeconds ?? 0,
+      };
 }
 
 function keyOf(claim: PostgresClaim): string {

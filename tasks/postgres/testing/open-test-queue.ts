@@ -31,6 +31,7 @@ export async function openTestQueue(url: string, heartbeatSeconds = 10): Promise
   const queueName = `q-${randomBytes(6).toString("hex")}`;
   const settings = { queueName, heartbeatSeconds, superviseIntervalSeconds: 1, pollIntervalMs: 200 };
   const pool = new pg.Pool({ connectionString: url, max: 8 });
+  await migratePostgresTaskQueue({ ...settings, pool });
   const connection = connectQueue(checkProviderOptions({ ...settings, pool }));
   const supervise = async (): Promise<void> => {
     const queue = await connection.ready();
@@ -53,11 +54,22 @@ export async function openTestQueue(url: string, heartbeatSeconds = 10): Promise
       }),
     supervise,
     async expireLeases() {
-      await pool.query(
-        "update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour' where name = $1 and state = 'active'",
+      const { rows: held } = await pool.query<{ claim: string }>(
+        "select id || '/' || retry_count as claim from pgboss.job where name = $1 and state = 'active'",
         [queueName],
       );
-      await supervise();
+      const claims = held.map(({ claim }) => claim);
+      const ofClaims = "name = $1 and state = 'active' and id || '/' || retry_count = any($2::text[])";
+      // A heartbeat that was on its way may save a claim from the look that was to take it.
+      for (let left = claims.length; left > 0; ) {
+        await pool.query(
+          `update pgboss.job set heartbeat_on = heartbeat_on - interval '1 hour' where ${ofClaims}`,
+          [queueName, claims],
+        );
+        await supervise();
+        left =
+          (await pool.query(`select from pgboss.job where ${ofClaims}`, [queueName, claims])).rowCount ?? 0;
+      }
     },
     async prune() {
       await pool.query(
