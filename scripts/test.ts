@@ -5,7 +5,10 @@ import { checkSteps } from "./gate/check-steps.ts";
 import { runTests } from "./gate/run-tests.ts";
 import { serverChoices } from "./gate/servers.ts";
 
-/** These look at the repository or run whole programs, some on servers of their own: the version of the server adds nothing. */
+/**
+ * These look at the repository, run whole programs, some on servers of their own, or stand on what is tested on every server: once is enough,
+ * and the gate has twenty minutes.
+ */
 const onceIsEnough = [
   "tests/{boundaries,docs,gate,hygiene,package}.test.ts",
   "tests/faults/**",
@@ -16,8 +19,7 @@ const onceIsEnough = [
   "examples/**",
   "bench/**",
   "capability/**",
-  "tasks/{worker,memory,conformance}/**",
-  "tasks/*.test.ts",
+  "tasks/**",
   "job-provider/**",
 ];
 

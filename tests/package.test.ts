@@ -96,6 +96,49 @@ test("under Node the contracts load with no optional peer, write nothing and lea
   );
 }, 120_000);
 
+test("under Node everything loads that the README says runs there, and a queue enqueues", async () => {
+  const { pg, "pg-boss": boss } = manifest.devDependencies;
+  const project = emptyProject({
+    dependencies: { "lenso-jobs-plugin": `file:${tarball}`, pg, "pg-boss": boss },
+  });
+  await run(project, [bun, "install"]);
+  const table = (await Bun.file(join(root, "README.md")).text()).matchAll(
+    /^\| `(lenso-jobs-plugin[^`]*)` .*\| *(Bun and Node|Bun) *\|$/gm,
+  );
+  const runsOn = Array.from(table, ([, path = "", where = ""]) => ({ path, where }));
+  const underNode = runsOn.filter(({ where }) => where === "Bun and Node").map(({ path }) => path);
+  expect(underNode).toContain("lenso-jobs-plugin/tasks/postgres");
+  writeFileSync(
+    join(project, "load.mjs"),
+    `${underNode.map((path) => `await import("${path}");`).join("\n")}\n${enqueueInMemory}`,
+  );
+  expect(await run(project, ["node", "--no-warnings", "load.mjs"])).toBe("pending\n");
+}, 120_000);
+
+const enqueueInMemory = `
+import { createTaskQueue, defineTask } from "lenso-jobs-plugin/tasks";
+import { createMemoryTasks } from "lenso-jobs-plugin/tasks/testing";
+const input = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
+const task = defineTask({ name: "t", input, handler: () => null });
+const queue = createTaskQueue({ provider: createMemoryTasks().provider(), tasks: [task] });
+const jobId = await queue.enqueue(task, 1);
+console.log((await queue.get(jobId)).state);
+await queue.close();
+`;
+
+test("the published conformance suite passes in a fresh folder, under a plain bun test", async () => {
+  const program = codeBlockAfter(
+    await Bun.file(join(root, "docs/tasks/test-your-tasks.md")).text(),
+    "## A provider of your own",
+    "ts",
+  );
+  const project = emptyProject({ dependencies: { "lenso-jobs-plugin": `file:${tarball}` } });
+  await run(project, [bun, "install"]);
+  writeFileSync(join(project, "mine.test.ts"), program ?? "");
+  const output = await run(project, ["sh", "-c", "exec bun test 2>&1"]);
+  expect(output).toMatch(/ [1-9]\d* pass\n 0 fail/);
+}, 120_000);
+
 const onlyTheContracts = `
 const before = process.getActiveResourcesInfo().length;
 const exported = await import("lenso-jobs-plugin/capability");

@@ -6,6 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { SQL } from "bun";
 import { createManageAdapter, defineManage, startApp } from "lenso-jobs-plugin/host-fixtures";
+import { migratePostgresTaskQueue } from "../../tasks/postgres/index.ts";
 import { migratedDatabase } from "../../tasks/postgres/testing/open-test-queue.ts";
 import { root } from "../../tests/support/repository-files.ts";
 import { createSignedSessions, type SignedSessions } from "./auth/signed-sessions.ts";
@@ -17,6 +18,7 @@ import type { ReportRow } from "./src/report-input.ts";
 import { createReportOwnership, requestKey } from "./src/report-ownership.ts";
 import { createReportPlugins } from "./src/report-plugins.ts";
 import { createReportService } from "./src/report-service.ts";
+import { settings } from "./src/settings.ts";
 
 const ada = { realmId: "acme", subjectId: "ada" };
 const eve = { realmId: "acme", subjectId: "eve" };
@@ -34,6 +36,7 @@ let sessions: SignedSessions;
 
 beforeAll(async () => {
   ({ url } = await migratedDatabase());
+  await migratePostgresTaskQueue({ connectionString: url, queueName: settings.queueName() });
   process.env["DATABASE_URL"] = url; // what the application reads; each test file has an environment of its own
   sql = new SQL(url, { max: 3 });
   sessions = createSignedSessions({ sql, key });

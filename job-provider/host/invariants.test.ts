@@ -44,4 +44,4 @@ test("jobs under workers that stop, sweeps, cancels and commands at once all end
     expect(end).toMatchObject({ state: expect.stringMatching(/^(completed|cancelled)$/) });
   const [{ spent }] = await world.sql`select max(attempts)::int as spent from job`;
   expect(spent).toBe(1); // an orderly stop costs none
-});
+}, 90_000);

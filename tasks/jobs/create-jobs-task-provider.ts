@@ -35,7 +35,10 @@ import { JobsWorkerBackend } from "./worker-backend.ts";
  * (on node-postgres or `Bun.SQL`), a `pg` client between BEGIN and COMMIT, or the `tx` of `Bun.SQL`. Task and deduplication key come and
  * go with it, savepoints included, and so with the caller's own rows; the carrying job is enqueued after the commit, by this process
  * within milliseconds or by the sweep of any worker. A refused enqueue (a conflict, an expired key) leaves the transaction usable. Nothing
- * is ever sent on another connection instead. Starts nothing and connects to nothing yet.
+ * is ever sent on another connection instead; one on another database is refused. Starts nothing and connects to nothing yet.
+ *
+ * A schema that is missing, and a role or a queue that the Jobs Instance does not have, are `invalid-options` of calls and of a worker's
+ * `done`. Without a deduplication key nothing stays recorded of an enqueue that is refused so. An outage of Jobs refuses nothing.
  *
  * @throws TaskQueueError `invalid-options`; `cause` names the key.
  * @example

@@ -103,6 +103,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     const failure = await failureOf({ url: "postgres://user:secret@127.0.0.1:1/none", driver });
     expect(failure.kind).toBe("unavailable");
     expect(failure.detail).toContain("the database cannot be reached");
+    expect(failure.detail).toEndWith("its URL leads to 127.0.0.1:1/none");
   });
 
   test("a database that does not exist is unavailable and says so", async () => {
@@ -191,6 +192,7 @@ test("an unknown secret and a malformed reference are refused by name", async ()
   const unknown = await failureOf({ secrets: secretsFromMap({ "another/one": db.url }) });
   expect(unknown.kind).toBe("invalid_resolved_plan");
   expect(unknown.detail).toContain('secret "jobs/database" was refused: unknown_reference');
+  expect(unknown.detail).toContain("the variable that it reads for it is not set or empty");
   const malformed = await failureOf({ configuration: { database_url_secret: "../CANARY-secretvalue" } });
   expect(malformed.kind).toBe("invalid_resolved_plan");
   expect(malformed.detail).toContain("database_url_secret: expected a secret reference");

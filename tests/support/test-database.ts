@@ -38,11 +38,11 @@ export async function testDatabase(options?: TestDatabaseOptions): Promise<TestD
   return { url, name };
 }
 
-/** Gives closed connections 2 s to disappear: the server notices a close a moment after the client. */
+/** Gives closed connections 10 s to disappear: the server notices a close a moment after the client. */
 async function connectionsLeftOpen(adminUrl: string, database: string): Promise<string[]> {
   const admin = new SQL(adminUrl, { max: 1 });
   try {
-    for (const deadline = Date.now() + 2_000; ; await Bun.sleep(20)) {
+    for (const deadline = Date.now() + 10_000; ; await Bun.sleep(20)) {
       const rows: { described: string }[] = await admin`
         SELECT concat_ws(' ', nullif(application_name, ''), state, 'after:', left(query, 100)) AS described
         FROM pg_stat_activity WHERE datname = ${database} AND backend_type = 'client backend'`;

@@ -168,7 +168,7 @@ test("pg-boss: what others put into the queue is claimed with our jobs and stops
 test("pg-boss: with a stale plan of nested loops a claim takes exactly as many jobs as were asked for", async () => {
   const stale = await faultDatabase();
   await using admin = new SQL(stale, { max: 1 });
-  await using providers = await openProviders({ kind: "pg-boss", url: stale, queues: [] });
+  await using providers = await openProviders({ kind: "pg-boss", url: stale, queues: ["stale"] });
   let entered = 0;
   const gate = Promise.withResolvers<void>();
   const tasks = faultTasks(() => {
@@ -186,7 +186,7 @@ test("pg-boss: with a stale plan of nested loops a claim takes exactly as many j
   await admin`
     insert into pgboss.job (name, data) select 'stale', '{"task":"many","input":null,"maxAttempts":20}'::jsonb
     from generate_series(1, 20000)`;
-  await using fresh = await openProviders({ kind: "pg-boss", url: stale, queues: [] });
+  await using fresh = await openProviders({ kind: "pg-boss", url: stale, queues: ["stale"] });
   const queue = createTaskQueue({ provider: fresh.open("stale"), tasks: [tasks.many] });
   const worker = queue.startWorker({ concurrency: 5 });
   await eventually("five handlers", async () => entered === 5);

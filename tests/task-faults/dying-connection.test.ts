@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import pg from "pg";
+import { migratePostgresTaskQueue } from "../../tasks/postgres/index.ts";
 import { type LinkTap, startProxy } from "../faults/support/proxy.ts";
 import { faultDatabase } from "./support/fault-database.ts";
 import { openProviders } from "./support/open-provider.ts";
@@ -44,6 +45,7 @@ test.each([
   "%s over %s: a connection that is killed in the moment it is ready ends a call, not the process",
   async (kind, how) => {
     const url = await faultDatabase();
+    if (kind === "pg-boss") await migratePostgresTaskQueue({ connectionString: url, queueName: "q" });
     let dying = true;
     const forwards: LinkTap = {
       outlivesClient: false,
@@ -57,6 +59,7 @@ test.each([
       kind,
       url: kind === "pg-boss" ? proxy.url : url,
       queues: ["q"],
+      makeQueues: false,
     });
     const provider = providers.open("q", how === "its own pool" ? {} : { pool });
     const code = await provider.identity().then(

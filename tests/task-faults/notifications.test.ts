@@ -3,6 +3,7 @@ import { SQL } from "bun";
 import pg from "pg";
 import { wakeChannel } from "../../plugin/store/wake/wake-channel.ts";
 import { createTaskQueue } from "../../tasks/index.ts";
+import { migratePostgresTaskQueue } from "../../tasks/postgres/index.ts";
 import { checkProviderOptions } from "../../tasks/postgres/options.ts";
 import { connectQueue } from "../../tasks/postgres/queue.ts";
 import { afterTestFile } from "../support/after-test-file.ts";
@@ -41,6 +42,7 @@ const isRegistration = (payload: string): boolean => /^[0-9a-f]{8}-/.test(payloa
 
 async function channelOf(kind: ProviderKind, connectionString: string): Promise<string> {
   if (kind === "lenso.jobs@1") return wakeChannel("jobs");
+  await migratePostgresTaskQueue({ connectionString, queueName: "idle" });
   const connection = connectQueue(checkProviderOptions({ queueName: "idle", connectionString }));
   const { channel } = await connection.ready();
   await connection.close();

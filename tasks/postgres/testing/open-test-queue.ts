@@ -2,9 +2,16 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { type TestDatabase, testDatabase } from "../../../tests/support/test-database.ts";
 import type { ProviderUnderTest } from "../../conformance/index.ts";
+import { asBossDb, openBoss } from "../boss.ts";
+import { openDatabase } from "../database.ts";
 import { createPostgresTaskProvider, migratePostgresTaskQueue } from "../index.ts";
-import { checkProviderOptions, type PostgresTaskProviderOptions } from "../options.ts";
-import { connectQueue, type Queue } from "../queue.ts";
+import {
+  checkProviderOptions,
+  type PostgresTaskProviderOptions,
+  type PostgresTaskProviderSettings,
+} from "../options.ts";
+import { connectQueue, ensureQueue, type Queue } from "../queue.ts";
+import { qualified } from "../schema.ts";
 import { superviseOnce } from "../supervise.ts";
 
 /** A database with the task tables, copied from one that was migrated once. */
@@ -31,8 +38,9 @@ export async function openTestQueue(url: string, heartbeatSeconds = 10): Promise
   const queueName = `q-${randomBytes(6).toString("hex")}`;
   const settings = { queueName, heartbeatSeconds, superviseIntervalSeconds: 1, pollIntervalMs: 200 };
   const pool = new pg.Pool({ connectionString: url, max: 8 });
-  await migratePostgresTaskQueue({ ...settings, pool });
-  const connection = connectQueue(checkProviderOptions({ ...settings, pool }));
+  const checked = checkProviderOptions({ ...settings, pool });
+  await makeQueue(checked);
+  const connection = connectQueue(checked);
   const supervise = async (): Promise<void> => {
     const queue = await connection.ready();
     await pool.query(
@@ -96,4 +104,26 @@ export async function openTestQueue(url: string, heartbeatSeconds = 10): Promise
       await pool.end();
     },
   };
+}
+
+/** The last step of the migration alone: the schema of the template has all the others. */
+async function makeQueue(settings: PostgresTaskProviderSettings): Promise<void> {
+  const db = openDatabase({ pool: settings.pool });
+  const boss = openBoss({
+    ...settings,
+    db: asBossDb(db),
+    migrate: false,
+    createSchema: false,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  try {
+    await boss.start();
+    const table = qualified(settings.schema, "lenso_task_queue");
+    await ensureQueue(boss, db, table, settings.queueName, settings);
+  } finally {
+    await boss.stop({ graceful: false, close: false });
+    await db.close();
+  }
 }

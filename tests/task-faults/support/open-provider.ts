@@ -5,6 +5,7 @@ import { jobsPlugin } from "../../../plugin/index.ts";
 import { createJobsTaskProvider, type JobsTaskProviderOptions } from "../../../tasks/jobs/index.ts";
 import {
   createPostgresTaskProvider,
+  migratePostgresTaskQueue,
   type PostgresTaskProviderOptions,
 } from "../../../tasks/postgres/index.ts";
 import type { TaskProvider } from "../../../tasks/provider.ts";
@@ -15,8 +16,10 @@ export type ProviderKind = (typeof providerKinds)[number];
 export interface OpenProvidersOptions {
   readonly kind: ProviderKind;
   readonly url: string;
-  /** Every queue that will be asked for: a Jobs Instance knows them from its configuration. */
+  /** Every queue that will be asked for: a Jobs Instance knows them from its configuration, pg-boss has to be given them. */
   readonly queues: readonly string[];
+  /** False where another process has made them for pg-boss. Default true. */
+  readonly makeQueues?: boolean;
   /** Of `lenso.jobs@1`. The shortest lease of pg-boss is 10 s, and is used. Default 3. */
   readonly leaseSeconds?: number;
   /** Whether idle workers are woken. Default true; pg-boss's always are. */
@@ -38,6 +41,9 @@ export interface Providers extends AsyncDisposable {
 
 export async function openProviders(options: OpenProvidersOptions): Promise<Providers> {
   const opened: TaskProvider[] = [];
+  if (options.kind === "pg-boss" && options.makeQueues !== false)
+    for (const queueName of options.queues)
+      await migratePostgresTaskQueue({ connectionString: options.url, queueName });
   const host = options.kind === "pg-boss" ? undefined : await startJobsHost(options);
   const close = async (): Promise<void> => {
     await Promise.all(opened.map((provider) => provider.close()));

@@ -9,6 +9,8 @@ export interface StatementGateOptions {
   readonly outliveClient?: boolean;
   /** False: lets everything through until {@link StatementGate.arm}. Default true. */
   readonly armed?: boolean;
+  /** How many of them pass before, once it is armed. Default 0. */
+  readonly passes?: number;
 }
 
 /** A place in the life of a worker's connections, known by the statement that is on its way. */
@@ -26,7 +28,8 @@ export interface StatementGate {
 export function statementGate(options: StatementGateOptions): StatementGate {
   const reached = Promise.withResolvers<void>();
   const links: StatementTap[] = [];
-  const watch: Watch = { ...options, armed: options.armed ?? true, onReached: reached.resolve };
+  const { armed = true, passes = 0 } = options;
+  const watch: Watch = { ...options, armed, passes, onReached: reached.resolve };
   return {
     reached: reached.promise,
     tapLink() {
@@ -44,6 +47,8 @@ export function statementGate(options: StatementGateOptions): StatementGate {
 /** What the links of a gate share. */
 interface Watch extends StatementGateOptions {
   armed: boolean;
+  /** How many still pass. */
+  passes: number;
   readonly onReached: () => void;
 }
 
@@ -76,7 +81,7 @@ class StatementTap implements LinkTap {
   fromClient(bytes: Buffer, send: (bytes: Buffer) => void): void {
     this.#send = send;
     for (const message of this.#requests.read(bytes)) {
-      if (this.#runs(message) && this.#watch.armed) this.#stop();
+      if (this.#runs(message) && this.#watch.armed && this.#watch.passes-- <= 0) this.#stop();
       if (message.kind === "S" || message.kind === "Q") this.#asked += 1;
       if (this.#holds) this.#held.push(message.bytes);
       else send(message.bytes);
@@ -101,6 +106,11 @@ class StatementTap implements LinkTap {
     this.#holds = false;
     const late: Buffer[] = [];
     this.#late = late;
+    if (this.#asked <= this.#answered) {
+      // The client died before it had sent the statement whole: there is nothing to be answered.
+      for (const bytes of this.#held.splice(0)) this.#send(bytes);
+      return "";
+    }
     const answered = new Promise<void>((resolve) => this.#answerOf.set(this.#asked, resolve));
     for (const bytes of this.#held.splice(0)) this.#send(bytes);
     await answered;

@@ -24,6 +24,7 @@ async function startWorker(options: WorkerOptions): Promise<() => Promise<void>>
     kind,
     url: proxyUrl,
     queues: [name],
+    makeQueues: false,
     onError: (error) => tell("error", { queue: name, message: String(error) }),
   });
   const recorder = quiet ? noRecorder : openRecorder(url, name);
