@@ -10,7 +10,7 @@ import { advice, qualified, SchemaUnfit, verifySchema } from "./schema.ts";
 import { verifyQueue } from "./verify-queue.ts";
 import { withDeadline } from "./with-deadline.ts";
 
-/** How long a close waits for a queue that is being opened. */
+/** How long a close waits for a queue that is being opened, and for pg-boss to stop. */
 const closeTimeoutMs = 2000;
 /** Enqueues with a key that may wait for another transaction at once, of the 10 connections that a pool has. */
 const keyTakers = 3;
@@ -97,7 +97,8 @@ export function connectQueue(
         const opened = withDeadline(Promise.resolve(opening), closeTimeoutMs, "the queue is not open yet");
         const queue = await opened.catch(() => undefined);
         try {
-          await queue?.boss.stop({ graceful: false, close: false });
+          const stopped = Promise.resolve(queue?.boss.stop({ graceful: false, close: false }));
+          await withDeadline(stopped, closeTimeoutMs, "pg-boss does not stop").catch(() => undefined);
         } finally {
           await db.close();
         }
