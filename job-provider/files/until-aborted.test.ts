@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { setImmediate } from "node:timers/promises";
 import { untilAborted } from "./until-aborted.ts";
 
 async function* numbers(events: string[], most: number): AsyncGenerator<number, void> {
@@ -58,4 +59,20 @@ test("a signal that is aborted already does not begin the source", async () => {
     "enough",
   );
   expect(events).toEqual([]);
+});
+
+test("what has been read is not kept until the end, however long the stream is", async () => {
+  const read: WeakRef<Uint8Array>[] = [];
+  async function* chunks() {
+    for (let index = 0; index < 64; index += 1) yield new Uint8Array(65_536);
+  }
+  const { signal } = new AbortController();
+  for await (const chunk of untilAborted(chunks(), signal)) {
+    read.push(new WeakRef(chunk));
+    if (read.length < 64) continue;
+    await setImmediate(); // a WeakRef keeps what it refers to until the turn is over
+    Bun.gc(true);
+    expect(read.filter((each) => each.deref() !== undefined).length).toBeLessThan(16);
+  }
+  expect(read).toHaveLength(64);
 });

@@ -8,15 +8,18 @@ export async function* untilAborted<T>(
 ): AsyncGenerator<T, void, undefined> {
   if (signal === undefined) return yield* source;
   signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {}); // told by the race below, or to nobody when the source ended first
-  const abort = (): void => aborted.reject(signal.reason);
+  let interrupt: (reason: unknown) => void = () => {};
+  const abort = (): void => interrupt(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   const iterator = source[Symbol.asyncIterator]();
   let ended = false;
   try {
     for (;;) {
-      const step = await Promise.race([iterator.next(), aborted.promise]).catch((error: unknown) => {
+      // A promise of this step alone: one that outlived it, as in a race, would keep every item until the end.
+      const step = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        interrupt = reject;
+        iterator.next().then(resolve, reject);
+      }).catch((error: unknown) => {
         ended = !signal.aborted; // a source that threw has ended
         throw error;
       });

@@ -32,9 +32,9 @@ const rules: readonly Rule[] = [
     because: "only plugin/store and plugin/operator import kysely",
   },
   {
-    from: /^(?!plugin\/operator\/|host-fixtures\/app-command\/)/,
+    from: /^(?!plugin\/operator\/|host-fixtures\/(app|job)-command\/)/,
     never: /^npm:commander$/,
-    because: "only the operator and host-fixtures/app-command have a command line",
+    because: "only the operator and the commands of host-fixtures have a command line",
   },
   {
     from: /^(?!plugin\/store\/drivers\/|bench\/|tests\/|tasks\/postgres\/)/,
@@ -42,7 +42,7 @@ const rules: readonly Rule[] = [
     because: "only a driver imports pg",
   },
   {
-    from: /^host-fixtures\/(?!app-command\/)/,
+    from: /^host-fixtures\/(?!(app|job)-command\/)/,
     only: /^(host-fixtures\/|plugin\/|capability\/|node:|bun$|npm:(valibot|@valibot\/to-json-schema|@standard-schema\/spec)$)/,
     because: "the fixtures import the plugin and the contracts",
   },
@@ -52,12 +52,22 @@ const rules: readonly Rule[] = [
     because: "the command line and the MCP server know the application's side of the host, and no plugin",
   },
   {
-    from: /^(?!host-fixtures\/app-command\/)/,
+    from: /^host-fixtures\/job-command\//,
+    only: /^(host-fixtures\/|capability\/|job-provider\/|node:|npm:commander$)/,
+    because: "the command line of job hosts knows the host and what a job is, and no plugin",
+  },
+  {
+    from: /^(?!host-fixtures\/job-command\/)/,
+    never: /^host-fixtures\/job-command\//,
+    because: "a job host is separate from its command line: nothing imports it",
+  },
+  {
+    from: /^(?!host-fixtures\/(app|job)-command\/)/,
     never: /^(npm:@modelcontextprotocol\/|host-fixtures\/app-command\/)/,
     because: "management is separate from its transports: nothing imports them",
   },
   {
-    from: /^(?!host-fixtures\/app\/input-schema-of\.ts|scripts\/|examples\/slicer\/provider\/)/,
+    from: /^(?!host-fixtures\/app\/input-schema-of\.ts|scripts\/|examples\/(slicer\/provider|factors|notify)\/)/,
     never: /^npm:@valibot\/to-json-schema$/,
     because: "the converter is optional: one place loads it when it is needed",
   },
@@ -66,7 +76,11 @@ const rules: readonly Rule[] = [
     only: /^(host-fixtures\/(app\/|host-error\.ts|dependency-order\.ts|time-limit\.ts)|capability\/|npm:)/,
     because: "an application stands on the contracts and knows no plugin of this package",
   },
-  { from: /^(?!examples\/)/, never: /^examples\//, because: "nothing imports an example" },
+  {
+    from: /^(?!examples\/|tests\/job-faults\/)/,
+    never: /^examples\//,
+    because: "nothing imports an example but the tests that kill its worker",
+  },
   {
     from: /^examples\/slicer\/(stl|mesh|slice|shapes)\//,
     only: /^examples\/slicer\/(stl|mesh|slice|shapes)\//,
@@ -77,7 +91,16 @@ const rules: readonly Rule[] = [
     only: /^(examples\/slicer\/(stl|mesh|slice|provider)\/|job-provider\/$|node:|npm:(valibot|@valibot\/to-json-schema)$)/,
     because: "a job provider stands on what the package says a job is, and on its own computation",
   },
-  { from: /^(?!tests\/)/, never: /^tests\/|\/testing\/|\.test\.ts$/, because: "only tests import tests" },
+  {
+    from: /^examples\/(factors|notify)\//,
+    only: /^(examples\/(factors|notify)\/|job-provider\/$|node:|npm:(valibot|@valibot\/to-json-schema)$)/,
+    because: "a job provider stands on what the package says a job is, and on its own computation",
+  },
+  {
+    from: /^(?!tests\/|conformance\/print-mutants\.ts)/,
+    never: /^tests\/|\/testing\/|\.test\.ts$/,
+    because: "only tests import tests",
+  },
   { from: /^(?!scripts\/|tests\/)/, never: /^scripts\//, because: "the gate is not part of the package" },
   {
     from: /^(?!host-fixtures\/postgres\/server-binaries\.ts)/,
@@ -102,6 +125,11 @@ const rules: readonly Rule[] = [
     because: "only tasks/postgres and bench import pg-boss",
   },
   {
+    from: /^conformance\/(?!print-mutants\.ts)/,
+    only: /^(conformance\/|capability\/|host-fixtures\/clock\.ts$|node:util$|bun:test$)/,
+    because: "the contract as tests knows the contract, and no provider of it",
+  },
+  {
     from: /^job-provider\/(?!host\/|files\/|index\.ts$)/,
     only: /^(job-provider\/(?!host\/|files\/)|capability\/|node:(crypto|util)$|npm:(valibot|@standard-schema\/spec)$)/,
     because: "what a job is does no I/O; only its host knows a database and files",
@@ -118,7 +146,7 @@ const rules: readonly Rule[] = [
       "a job host stands on what a job is, on the worker and the records of tasks, and of the plugin takes drivers only",
   },
   {
-    from: /^(?!job-provider\/|tests\/|bench\/|examples\/|scripts\/)/,
+    from: /^(?!job-provider\/|host-fixtures\/job-command\/|tests\/|bench\/|examples\/|scripts\/)/,
     never: /^job-provider\//,
     because: "job providers are the uppermost layer: nothing below knows them",
   },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Driver } from "../../../plugin/store/drivers/driver.ts";
-import { type ListeningPool, listenForEver } from "../../../plugin/store/drivers/pg-listener.ts";
+import { listenForEver } from "../../../plugin/store/drivers/pg-listener.ts";
 import { type BorrowedDriver, type BorrowedPool, borrowDriver, isPgPool } from "./borrowed-pool.ts";
 
 /** So many that one that waits for a row holds up nobody else, and one that listens. */
@@ -55,8 +55,7 @@ export function openDriverBeside(borrowed: BorrowedPool): BorrowedDriver {
 
 function listenOn(pool: BorrowedPool & Closing): Driver["listen"] {
   return async (channel, onPayload, onListening) => {
-    if (isPgPool(pool))
-      return listenForEver(pool as unknown as ListeningPool, channel, onPayload, onListening);
+    if (isPgPool(pool)) return listenForEver(pool, channel, onPayload, onListening);
     const subscription = await pool.listen?.(channel, onPayload, onListening);
     return { close: async () => subscription?.unlisten().catch(() => undefined) };
   };

@@ -1,0 +1,1 @@
+export { createFactorsProvider } from "./create-factors-provider.ts";

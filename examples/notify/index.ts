@@ -1,0 +1,1 @@
+export { createNotifyProvider, type NotifyProviderOptions } from "./create-notify-provider.ts";
