@@ -1,0 +1,124 @@
+import type { Outcome, QueueCall } from "./queue-call.ts";
+import type { QueueModel } from "./queue-model.ts";
+
+/** A call and what is known of it. */
+export interface Observed {
+  readonly call: QueueCall;
+  readonly outcome: Outcome;
+}
+
+/**
+ * All states in which a queue may be after what was observed. Calls that were under way together may have been carried out in
+ * any order, and one whose connection was lost may or may not have been; what is observed later rules states out. When none is
+ * left, the system did what the model can't.
+ */
+export class PossibleStates {
+  #states: readonly QueueModel[];
+
+  constructor(first: QueueModel) {
+    this.#states = [first];
+  }
+
+  /** Calls that were under way together. @throws Error that tells what was expected, when no state explains their outcomes. */
+  async observe(together: readonly Observed[]): Promise<void> {
+    const before = this.#states;
+    if (await this.#goOn(together)) return;
+    const after = new Map<string, QueueModel>();
+    for (const state of before) {
+      for (const next of await statesAfter(state, together)) after.set(next.fingerprint, next);
+    }
+    if (after.size === 0) throw new Error(await contradiction(before, together));
+    if (after.size > maxStates)
+      throw new Error(`more than ${maxStates} states are possible: the plan is too wild`);
+    this.#states = [...after.values()];
+  }
+
+  /** Nearly always one call was made in one state and can have gone one way: then the state itself goes on, uncopied. */
+  async #goOn(together: readonly Observed[]): Promise<boolean> {
+    const [state] = this.#states;
+    const [only] = together;
+    if (state === undefined || only === undefined) return only === undefined;
+    const { call, outcome } = only;
+    if (this.#states.length > 1 || together.length > 1 || outcome === "unknown" || outcome === "never")
+      return false;
+    const [way, ...others] = waysOf(state, call);
+    if (way === undefined || way.reaped || others.length > 0) return false;
+    const answer = await state.perform(call);
+    if (outcome === "unheard" || state.agrees(outcome.answer, answer)) return true;
+    throw new Error(explain(together, [answer.told], 1));
+  }
+
+  some(condition: (state: QueueModel) => boolean): boolean {
+    return this.#states.some(condition);
+  }
+
+  /** What happened to the whole queue while no call was under way. */
+  change(change: (state: QueueModel) => void): void {
+    for (const state of this.#states) change(state);
+  }
+}
+
+const maxStates = 5000;
+
+/** By every order of the calls that explains their outcomes. The state itself is left alone. */
+async function statesAfter(state: QueueModel, left: readonly Observed[]): Promise<QueueModel[]> {
+  if (left.length === 0) return [state];
+  const found: QueueModel[] = [];
+  for (const [index, next] of left.entries()) {
+    const others = left.toSpliced(index, 1);
+    for (const after of await statesAfterOne(state, next)) found.push(...(await statesAfter(after, others)));
+  }
+  return found;
+}
+
+async function statesAfterOne(state: QueueModel, { call, outcome }: Observed): Promise<QueueModel[]> {
+  const found: QueueModel[] = outcome === "unknown" || outcome === "never" ? [state] : [];
+  if (outcome === "never") return found;
+  for (const { reaped, take } of waysOf(state, call)) {
+    const next = state.clone();
+    if (reaped) next.reap();
+    // A claim that was cut off may have taken expired leases back and got no further.
+    if (reaped && outcome === "unknown") found.push(next.clone());
+    const answer = await next.perform(call, take === "ready only");
+    if (typeof outcome === "string" || next.agrees(outcome.answer, answer)) found.push(next);
+  }
+  return found;
+}
+
+interface Way {
+  readonly reaped: boolean;
+  readonly take: "ready only" | "all";
+}
+
+/** A claim looks at expired leases when it finds too little that is ready, and now and then in any case. */
+function waysOf(state: QueueModel, call: QueueCall): readonly Way[] {
+  if (call.verb !== "claim" || !state.hasExpired) return [{ reaped: false, take: "all" }];
+  const reaping: Way = { reaped: true, take: "all" };
+  return state.hasDue ? [reaping, { reaped: false, take: "ready only" }] : [reaping];
+}
+
+async function contradiction(states: readonly QueueModel[], together: readonly Observed[]): Promise<string> {
+  const expected: unknown[] = [];
+  for (const state of states.slice(0, 3)) {
+    for (const { call } of together) expected.push((await state.clone().perform(call)).told);
+  }
+  return explain(together, expected, states.length);
+}
+
+function explain(together: readonly Observed[], expected: readonly unknown[], states: number): string {
+  return [
+    "no state of the model explains",
+    ...together.map(
+      ({ call, outcome }) => `  ${JSON.stringify(shown(call))} → ${JSON.stringify(shown(outcome))}`,
+    ),
+    `one by one the model, in ${states} possible states, would have answered`,
+    ...expected.map((answer) => `  ${JSON.stringify(shown(answer))}`),
+  ].join("\n");
+}
+
+/** Without tokens: what is printed must not look like a leak. */
+function shown(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (key, each: unknown) =>
+    key === "lease_token" ? undefined : each,
+  );
+}
