@@ -120,3 +120,23 @@ test("keys that only look repeated are not: in sibling objects, in texts, in lis
   });
   expect(duplicateJsonKeys(text)).toEqual([]);
 });
+
+test.each([
+  [
+    "where an instance should be",
+    (url: string) => `{ "instances": { "a": ${JSON.stringify(url)} }, "bindings": [] }`,
+  ],
+  [
+    "in the place of a plugin's name",
+    (url: string) => `{ "instances": { "a": { "plugin": ${JSON.stringify(url)} } }, "bindings": [] }`,
+  ],
+  ["without quotes", (url: string) => `{ "instances": ${url.replace(/\W/g, "")}, "bindings": [] }`],
+])("a secret %s is not repeated by the error", async (_, documentWith) => {
+  const password = `${"CANARY"}${"hunter2hunter2"}`;
+  const refused = await readComposition(documentWith(`postgres://app:${password}@db/app`), { plugins }).then(
+    () => "taken",
+    (error: unknown) => String(error),
+  );
+  expect(refused).toStartWith("HostError: ");
+  expect(refused).not.toContain(password);
+});

@@ -65,7 +65,7 @@ function parseDocument(text: string): v.InferOutput<typeof documentSchema> {
   } catch (error) {
     throw new HostError({
       code: "invalid_composition",
-      message: `not JSON: ${(error as SyntaxError).message}`,
+      message: `not JSON: ${(error as SyntaxError).message.replace(/ ".*"/s, "")}`, // it may quote a secret in the wrong place
     });
   }
   throwIfAny(duplicateJsonKeys(text).map(repeatedKey));
@@ -85,7 +85,10 @@ function repeatedKey(path: readonly string[]): HostProblem {
 
 function unknownPlugin(place: string, name: string, { plugins }: ReadCompositionOptions): HostProblem {
   const known = Object.keys(plugins).join(", ") || "none";
-  return { code: "missing_plugin_factory", message: `${place}: no plugin "${name}", known are ${known}` };
+  return {
+    code: "missing_plugin_factory",
+    message: `${place}: no plugin ${shown(JSON.stringify(name))}, known are ${known}`,
+  };
 }
 
 function describe(issue: v.BaseIssue<unknown>, place: string): HostProblem {
@@ -97,7 +100,14 @@ function describe(issue: v.BaseIssue<unknown>, place: string): HostProblem {
 function wrong(issue: v.BaseIssue<unknown>, isKey: boolean): string {
   if (issue.type === "strict_object" && isKey) return issue.expected === "never" ? "unknown key" : "missing";
   const expected = issue.type === "custom" ? issue.message : `expected ${issue.expected ?? "another type"}`;
-  return `${expected}, got ${issue.received}`;
+  return `${expected}, got ${shown(issue.received)}`;
+}
+
+/** A text is shown only when it is a name: anything else could be a database URL or another secret in the wrong place. */
+function shown(received: string): string {
+  return !received.startsWith('"') || /^"[A-Za-z0-9._-]{0,64}"$/.test(received)
+    ? received
+    : "a text that is no name";
 }
 
 function isObject(input: unknown): boolean {
