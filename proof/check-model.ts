@@ -23,7 +23,7 @@ export async function checkModel(options: readonly string[]): Promise<Search> {
   const folder = mkdtempSync(join(tmpdir(), "lease-model-"));
   try {
     await run(folder, ["spin", "-a", ...options, join(import.meta.dir, "lease.pml")]);
-    await run(folder, ["gcc", "-O2", "-DSAFETY", "-DCOLLAPSE", "-w", "-o", "search", "pan.c"]);
+    await run(folder, ["gcc", "-O1", "-DSAFETY", "-DCOLLAPSE", "-w", "-o", "search", "pan.c"]);
     return read(await run(folder, ["./search", "-m1000000"]));
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -45,6 +45,6 @@ async function run(cwd: string, command: readonly string[]): Promise<string> {
   const child = Bun.spawn([...command], { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   if (child.exitCode !== 0)
-    throw new Error(`${command[0]} ended with ${child.exitCode}:\n${stdout}${stderr}`);
+    throw new Error(`${command.join(" ")} ended with ${String(child.exitCode)}:\n${stdout}${stderr}`);
   return stdout;
 }

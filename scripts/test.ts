@@ -14,6 +14,8 @@ const onceIsEnough = [
   "tests/faults/**",
   "tests/{task,job}-faults/**",
   "tests/budgets/**",
+  "tests/model/**",
+  "{fuzz,proof}/**",
   "conformance/**",
   "host-fixtures/**",
   "examples/**",

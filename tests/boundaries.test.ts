@@ -48,6 +48,7 @@ test.each([
     `import { createJobHost } from "../../../job-provider/host/index.ts";`,
   ],
   ["examples/notify/send-notice.ts", `import { createJobHost } from "lenso-jobs-plugin/job-provider/host";`],
+  ["plugin/config.ts", `import { checkModel } from "../proof/check-model.ts";`],
   ["conformance/rig.ts", `import { startHost } from "../host-fixtures/host.ts";`],
   ["conformance/cases/order.ts", `import { jobsPlugin } from "../../plugin/index.ts";`],
   ["conformance/index.ts", `export { allMutants } from "./testing/mutants/all-mutants.ts";`],

@@ -29,7 +29,7 @@ test("a runtime role works a queue from enqueue to prune", async () => {
     queue: "tasks",
     leaseSeconds: 30,
     connectionString: url.href,
-    retentionSeconds: 1,
+    retentionSeconds: 3600, // longer than any pause of a busy machine
   });
   const deduplicationKey = "order/1";
   const cancelled = await provider.enqueue(newTask({ runAt: new Date(Date.now() + 3_600_000) }));

@@ -6,7 +6,7 @@ import { playPlan } from "./support/play-plan.ts";
 
 const limits = { queues: 32, rounds: 12, steps: 24, keys: 40 };
 /** Calls in all, half of them over each driver. MODEL_LONG=1 makes it two millions. */
-const wanted = process.env.MODEL_LONG ? 2_000_000 : Number(process.env.MC ?? 100_000);
+const wanted = process.env.MODEL_LONG ? 2_000_000 : 100_000;
 /** Plans are played side by side, each on a database of its own. */
 const databases = 2;
 /** A failure prints what to set these to: the plan is then played again and made smaller. */

@@ -8,7 +8,7 @@ import { testServer } from "../support/test-server.ts";
 import { leaseOf, newJob, ok, problem } from "./support/jobs.ts";
 import { jobsDatabase, prepareJobsDatabase } from "./support/jobs-database.ts";
 import { drivers, type JobsHost, startJobs, type TestDriver } from "./support/jobs-host.ts";
-import { expectEachJobInOnePlace, observer } from "./support/observe.ts";
+import { expectEachJobInOnePlace, observer, pluginConnections, until } from "./support/observe.ts";
 
 const server = await testServer();
 const roles: string[] = [];
@@ -67,6 +67,19 @@ const hostile: Record<string, Readonly<Record<string, string>>> = {
     plan_cache_mode: "'force_custom_plan'",
     jit: "on",
     work_mem: "'64kB'",
+  },
+  "repeatable reads and a row limit of security": {
+    default_transaction_isolation: "'repeatable read'",
+    row_security: "off",
+    default_tablespace: "''",
+    default_toast_compression: "'pglz'",
+  },
+  "an order of letters of its own in messages and numbers": {
+    lc_messages: "'C'",
+    lc_numeric: "'C'",
+    lc_monetary: "'C'",
+    xmlbinary: "'hex'",
+    gin_fuzzy_search_limit: "1",
   },
   "another encoding": { client_encoding: "'LATIN1'" },
   "asynchronous commits": { synchronous_commit: "off" },
@@ -128,6 +141,57 @@ describe.each(drivers)("over the driver %s", (driver: TestDriver) => {
     const role = await hostileRole(url, hostile[name] ?? {});
     await using jobs = await startJobs({ url: role.url, driver });
     await expectAllRight(jobs, clock);
+    await jobs.stop();
+    await expectEachJobInOnePlace(sql);
+    await sql.unsafe(`drop owned by ${role.role}`);
+  });
+
+  test("a role with all of these defaults at once changes nothing", async () => {
+    const { url } = await jobsDatabase();
+    await using sql = observer(url, 2);
+    await using clock = databaseClock(url);
+    await clock.freeze();
+    await sql.unsafe("create schema strange; grant usage on schema strange to public").simple();
+    const role = await hostileRole(url, Object.assign({}, ...Object.values(hostile)));
+    await using jobs = await startJobs({ url: role.url, driver });
+    await expectAllRight(jobs, clock);
+    await jobs.stop();
+    await expectEachJobInOnePlace(sql);
+    await sql.unsafe(`drop owned by ${role.role}`);
+  });
+
+  test("a role that is read-only by default is told so at the start, and starts when it may write", async () => {
+    const { url } = await jobsDatabase();
+    await using sql = observer(url, 2);
+    await using clock = databaseClock(url);
+    await clock.freeze();
+    const role = await hostileRole(url, { default_transaction_read_only: "on" });
+    const refusal = await startJobs({ url: role.url, driver }).then(
+      () => "started",
+      (error: Error) => error.message,
+    );
+    expect(refusal).toStartWith("unavailable: ");
+    expect(refusal).toContain("read-only");
+    expect(await sql.unsafe("select from jobs.instance")).toHaveLength(0);
+    await sql.unsafe(`alter role ${role.role} reset default_transaction_read_only`);
+    await using jobs = await startJobs({ url: role.url, driver });
+    await expectAllRight(jobs, clock);
+    await jobs.stop();
+    await sql.unsafe(`drop owned by ${role.role}`);
+  });
+
+  test("a server that ends idle sessions costs no call", async () => {
+    const { url } = await jobsDatabase();
+    await using sql = observer(url, 2);
+    await using clock = databaseClock(url);
+    await clock.freeze();
+    const role = await hostileRole(url, { idle_session_timeout: "'1s'" });
+    await using jobs = await startJobs({ url: role.url, driver });
+    await expectAllRight(jobs, clock);
+    await until("the end of every idle session", async () => (await pluginConnections(sql)) === 0);
+    expect(problem(await jobs.worker.claim({ queue: "other" }))).toBe("no_job_available");
+    ok(await jobs.producer.enqueue(newJob({ queue: "other" })));
+    ok(await jobs.worker.complete(leaseOf(ok(await jobs.worker.claim({ queue: "other" })))));
     await jobs.stop();
     await expectEachJobInOnePlace(sql);
     await sql.unsafe(`drop owned by ${role.role}`);

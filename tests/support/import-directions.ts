@@ -82,6 +82,11 @@ const rules: readonly Rule[] = [
     because: "nothing imports an example but the tests that kill its worker",
   },
   {
+    from: /^(?!fuzz\/|proof\/)/,
+    never: /^(fuzz|proof)\//,
+    because: "what proves the package is no part of it",
+  },
+  {
     from: /^examples\/slicer\/(stl|mesh|slice|shapes)\//,
     only: /^examples\/slicer\/(stl|mesh|slice|shapes)\//,
     because: "what a slicer computes knows no host, no file and no library",

@@ -30,7 +30,7 @@ export interface FaultWorld extends AsyncDisposable {
   accept(order: FaultOrder): Promise<JobReference>;
   /** A host in a process of its own, with the same stores; `url` is its way to the database. Killed with the world. */
   process(options?: { readonly url?: string }): HostProcess;
-  /** Moves the clock past every lease. */
+  /** Moves the clock past every lease, between two statements on jobs: each has either passed its guards before, or looks at the clock afterwards. */
   lapse(): Promise<void>;
   /** The states that a job went through, each with its code if it has one. */
   story(reference: JobReference): Promise<string[]>;
@@ -86,7 +86,11 @@ export async function openFaultWorld(): Promise<FaultWorld> {
       processes.push(started);
       return started;
     },
-    lapse: () => clock.advance((leaseSeconds + 1) * 1000),
+    lapse: () =>
+      sql.begin(async (transaction) => {
+        await transaction`lock table job in exclusive mode`;
+        await clock.advance((leaseSeconds + 1) * 1000);
+      }),
     async story({ jobId }) {
       const rows: { state: string; code: string | null }[] =
         await sql`select state, code from event where job = ${jobId} order by revision`;
