@@ -45,7 +45,8 @@ if (!spinIsHere)
   console.log("proof: spin or gcc is not installed, so the model's states are not searched here");
 
 describe.skipIf(!spinIsHere)("of all interleavings of the lease protocol", () => {
-  test.each(bounds)(
+  // The larger ones take a minute: PROOF_LONG=1 searches them too.
+  test.each(process.env.PROOF_LONG ? bounds : bounds.slice(0, 1))(
     "none breaks an invariant: %s",
     async (_, options) => {
       const found = await checkModel(options);

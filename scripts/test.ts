@@ -10,13 +10,14 @@ import { serverChoices } from "./gate/servers.ts";
  * and the gate has twenty minutes.
  */
 const onceIsEnough = [
-  "tests/{boundaries,docs,gate,hygiene,package}.test.ts",
+  "tests/{boundaries,docs,gate,hygiene,package,reliability}.test.ts",
   "tests/faults/**",
   "tests/{task,job}-faults/**",
   "tests/budgets/**",
   "tests/model/**",
   "{fuzz,proof}/**",
   "conformance/**",
+  "{fuzz,proof,tests/model}/**",
   "host-fixtures/**",
   "examples/**",
   "bench/**",

@@ -68,13 +68,13 @@ const hostile: Record<string, Readonly<Record<string, string>>> = {
     jit: "on",
     work_mem: "'64kB'",
   },
-  "repeatable reads and a row limit of security": {
+  "repeatable reads, and no row security": {
     default_transaction_isolation: "'repeatable read'",
     row_security: "off",
     default_tablespace: "''",
     default_toast_compression: "'pglz'",
   },
-  "an order of letters of its own in messages and numbers": {
+  "formats of messages, numbers and XML": {
     lc_messages: "'C'",
     lc_numeric: "'C'",
     lc_monetary: "'C'",

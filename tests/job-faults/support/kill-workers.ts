@@ -9,8 +9,10 @@ export interface KillPlan {
   readonly kills: number;
   /** An integer from 0 and below the given one. */
   readonly random: (below: number) => number;
-  /** Called before each death: keeps enough jobs waiting. */
+  /** Called again and again while a worker is to have enough to do: keeps jobs waiting. */
   readonly refill: () => Promise<void>;
+  /** Called between two deaths, when nobody is at work. */
+  readonly rest: () => Promise<void>;
 }
 
 /** What the deaths have met. */
@@ -22,16 +24,19 @@ export interface Deaths {
 }
 
 /** How many attempts a worker process makes at a time, how many have to run before it may die, and how many a death has to meet to count. */
-const [concurrency, running, counting] = [16, 12, 10];
-/** A death comes at one of so many statements after that. */
-const statements = 300;
+const [concurrency, running, counting] = [14, 12, 10];
+/** A death comes at one of so many statements after that, and at most so many ms later. */
+const [statements, graceMs] = [200, 100];
 
 /**
  * Kills worker processes, one after the other, each while it makes many attempts and at a statement that chance has drawn: one that has not
  * arrived, and which the network delivers when the leases have passed or another worker has taken over; or one that has committed and whose
  * answer is lost.
  */
-export async function killWorkers(world: FaultWorld, { kills, random, refill }: KillPlan): Promise<Deaths> {
+export async function killWorkers(
+  world: FaultWorld,
+  { kills, random, refill, rest }: KillPlan,
+): Promise<Deaths> {
   const attempts: number[] = [];
   let late = 0;
   let held: Victim | undefined;
@@ -52,13 +57,22 @@ export async function killWorkers(world: FaultWorld, { kills, random, refill }: 
         throw new Error(`too few attempts run: ${attempts.length} deaths count`);
       const victim = await next;
       const { worker, gate } = victim;
-      await refill();
+      await rest();
       await worker.ask({ do: "work", concurrency });
       next = nextVictim(); // it gets ready meanwhile
-      await eventually("enough attempts", async () => (await countRunning(world)) >= running);
+      await eventually("enough attempts", async () => {
+        await refill();
+        return (await countRunning(world)) >= running;
+      });
       await deliver(held);
       gate.arm();
-      await gate.reached;
+      let isReached = false;
+      void gate.reached.then(() => void (isReached = true));
+      await eventually("the statement", async () => {
+        await refill();
+        return isReached;
+      });
+      await Bun.sleep(random(graceMs)); // other attempts come to statements, too, and wait like the first
       await worker.kill();
       const met = await countRunning(world);
       if (met >= counting) attempts.push(met);

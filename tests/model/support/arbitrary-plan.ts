@@ -65,6 +65,7 @@ export function arbitraryPlan(limits: PlanLimits): fc.Arbitrary<readonly Planned
     calls: fc.oneof(
       { weight: 4, arbitrary: fc.tuple(call) },
       { weight: 1, arbitrary: fc.array(call, { minLength: 2, maxLength: 3, size }) },
+      { weight: 2, arbitrary: fc.tuple(by, fc.integer({ min: 2, max: 8 })).map(claimsAtOnce) },
     ),
     lost: fc.nat(9).map((chance) => chance === 9),
   });
@@ -72,7 +73,7 @@ export function arbitraryPlan(limits: PlanLimits): fc.Arbitrary<readonly Planned
   const round = fc.record<PlannedRound>({
     queues: fc.array(steps, { minLength: 1, maxLength: limits.queues, size }),
     end: fc.oneof(
-      { weight: 18, arbitrary: fc.constant("answered" as const) },
+      { weight: 30, arbitrary: fc.constant("answered" as const) },
       { weight: 1, arbitrary: fc.constant("closed" as const) },
       { weight: 1, arbitrary: fc.constant("killed" as const) },
     ),
@@ -83,6 +84,11 @@ export function arbitraryPlan(limits: PlanLimits): fc.Arbitrary<readonly Planned
     }),
   });
   return fc.noBias(fc.array(round, { minLength: 1, maxLength: limits.rounds, size }));
+}
+
+/** Claims of one worker that meet share a statement, and each gets another job. */
+function claimsAtOnce([by, count]: [0 | 1, number]): PlannedCall[] {
+  return Array.from({ length: count }, () => ({ verb: "claim", by, evenIfEmpty: false }));
 }
 
 function arbitraryCall(keys: number): fc.Arbitrary<PlannedCall> {
@@ -101,7 +107,7 @@ function arbitraryCall(keys: number): fc.Arbitrary<PlannedCall> {
       }),
     },
     {
-      weight: 6,
+      weight: 3,
       arbitrary: fc.record({ verb: verb("claim"), by, evenIfEmpty: fc.nat(7).map((chance) => chance === 7) }),
     },
     { weight: 2, arbitrary: fc.record({ verb: verb("renew"), by, lease, stolen }) },

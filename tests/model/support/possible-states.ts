@@ -24,9 +24,9 @@ export class PossibleStates {
     const before = this.#states;
     if (await this.#goOn(together)) return;
     const after = new Map<string, QueueModel>();
-    for (const state of before) {
-      for (const next of await statesAfter(state, together)) after.set(next.fingerprint, next);
-    }
+    const found: QueueModel[] = [];
+    for (const state of before) found.push(...(await statesAfter(state, together)));
+    for (const state of found) after.set(found.length === 1 ? "" : state.fingerprint, state);
     if (after.size === 0) throw new Error(await contradiction(before, together));
     if (after.size > maxStates)
       throw new Error(`more than ${maxStates} states are possible: the plan is too wild`);
@@ -64,7 +64,12 @@ const maxStates = 5000;
 async function statesAfter(state: QueueModel, left: readonly Observed[]): Promise<QueueModel[]> {
   if (left.length === 0) return [state];
   const found: QueueModel[] = [];
+  const tried = new Set<string>();
   for (const [index, next] of left.entries()) {
+    // Which of two calls that are the same in all that is known came first makes no difference.
+    const sameness = left.length > 1 ? JSON.stringify(next) : "";
+    if (tried.has(sameness)) continue;
+    tried.add(sameness);
     const others = left.toSpliced(index, 1);
     for (const after of await statesAfterOne(state, next)) found.push(...(await statesAfter(after, others)));
   }

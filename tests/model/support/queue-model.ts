@@ -128,12 +128,33 @@ export class QueueModel {
 
   /** Equal for states that no sequence of calls can tell apart. */
   get fingerprint(): string {
-    const tokens = new Map([...this.#lease].map(([token, { tokenHash }]) => [tokenHash, token]));
-    const jobs = [...this.#table.byRow.values()].map((job) => [job, this.#wireId.get(job.id.row) ?? null]);
-    return JSON.stringify(jobs, (key, value: unknown) => {
-      if (key === "id" || key === "generation") return undefined;
-      return key === "tokenHash" ? (tokens.get(value as string) ?? null) : value;
-    });
+    const tokens = new Map<string, string>();
+    for (const [token, { tokenHash }] of this.#lease) tokens.set(tokenHash, token);
+    let text = "";
+    for (const {
+      id,
+      asked,
+      createdAt,
+      updatedAt,
+      nextRun,
+      attempts,
+      lastCode,
+      place,
+    } of this.#table.byRow.values()) {
+      const holders = [
+        place.is === "lease" ? place : undefined,
+        place.is === "lease" ? place.before : place.settledBy,
+      ].map((holder) => (holder ? `${holder.owner} ${tokens.get(holder.tokenHash) ?? ""}` : ""));
+      const more =
+        place.is === "lease"
+          ? place.expiresAt
+          : place.is === "outcome"
+            ? `${place.status} ${String(place.settledBy?.operation)} ${String(place.settledBy?.retryable)}`
+            : "";
+      text += `${String(this.#wireId.get(id.row))} ${asked.producer} ${asked.key} ${asked.intent} ${createdAt} ${updatedAt} ${nextRun} `;
+      text += `${attempts} ${String(lastCode)} ${place.is} ${holders.join(" ")} ${more}\n`;
+    }
+    return text;
   }
 
   async #claim(call: QueueCall & { verb: "claim" }, store: MemoryJobStore): Promise<ModelAnswer> {
