@@ -24,3 +24,4 @@ const say = (value: unknown): void => void process.stdout.write(`${JSON.stringif
 await host.list({ limit: 1 }); // so that it is connected
 say("ready");
 for await (const line of console) say(await answer(JSON.parse(line) as HostProcessRequest));
+process.exit(); // whoever asked is gone

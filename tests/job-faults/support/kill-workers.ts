@@ -26,7 +26,9 @@ export interface Deaths {
 /** How many attempts a worker process makes at a time, how many have to run before it may die, and how many a death has to meet to count. */
 const [concurrency, running, counting] = [14, 12, 10];
 /** A death comes at one of so many statements after that, and at most so many ms later. */
-const [statements, graceMs] = [200, 100];
+const [statements, graceMs] = [140, 100];
+/** Seldom enough to leave the machine to the workers. */
+const refillEveryMs = 30;
 
 /**
  * Kills worker processes, one after the other, each while it makes many attempts and at a statement that chance has drawn: one that has not
@@ -62,19 +64,17 @@ export async function killWorkers(
       next = nextVictim(); // it gets ready meanwhile
       await eventually("enough attempts", async () => {
         await refill();
+        await Bun.sleep(refillEveryMs);
         return (await countRunning(world)) >= running;
       });
       await deliver(held);
       gate.arm();
-      let isReached = false;
-      void gate.reached.then(() => void (isReached = true));
-      await eventually("the statement", async () => {
-        await refill();
-        return isReached;
-      });
+      const filling = refillUntil(gate.reached, refill);
+      await gate.reached;
       await Bun.sleep(random(graceMs)); // other attempts come to statements, too, and wait like the first
       await worker.kill();
       const met = await countRunning(world);
+      await filling;
       if (met >= counting) attempts.push(met);
       await world.lapse();
       held = random(2) === 0 ? victim : undefined;
@@ -87,6 +87,15 @@ export async function killWorkers(
       await worker.kill();
       await proxy.close();
     }
+  }
+}
+
+async function refillUntil(end: Promise<void>, refill: KillPlan["refill"]): Promise<void> {
+  let isOver = false;
+  void end.then(() => void (isOver = true));
+  while (!isOver) {
+    await refill();
+    await Bun.sleep(refillEveryMs);
   }
 }
 
