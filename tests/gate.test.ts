@@ -15,12 +15,17 @@ afterAll(() => {
 const canary = `${"CANARY"}-${"abcd1234"}`;
 const leaseToken = `${"job_lease_"}${"A".repeat(43)}`;
 
-test("a run counts what passed and what failed", async () => {
+test("a run counts what passed and names what failed", async () => {
   const { result } = await gateOn({
     "good.test.ts": `test("good", () => {}); test.skip("later", () => {});`,
-    "bad.test.ts": `test("bad", () => { throw new Error("wrong"); });`,
+    "bad.test.ts": `test("bad <&>", () => { throw new Error("wrong\\n" + ${inParts(canary)}); });`,
   });
-  expect(result).toEqual({ passed: 1, failed: 1, problems: [] });
+  expect(result).toEqual({
+    passed: 1,
+    failed: 1,
+    failures: ["bad.test.ts:2 bad <&>: wrong CANARY-[redacted]"],
+    problems: [expect.stringMatching(/^a canary came out on stderr/)],
+  });
 });
 
 test("process.exit(0) inside a test is not green", async () => {
@@ -99,6 +104,7 @@ async function gateOn(files: Record<string, string>) {
   const result = (await Bun.file(join(folder, "result.json")).json()) as {
     passed: number;
     failed: number;
+    failures: string[];
     problems: string[];
   };
   return { result, output: stdout + stderr };

@@ -5,6 +5,8 @@ export interface TestCount {
   readonly failed: number;
   /** The test files that reported, relative to where the run was started. */
   readonly files: readonly string[];
+  /** Each failed test as "FILE:LINE NAME: what failed", on one line. */
+  readonly failures: readonly string[];
 }
 
 /**
@@ -22,7 +24,24 @@ export function readJUnit(path: string): TestCount | undefined {
     files: [
       ...new Set(Array.from(xml.matchAll(/<testsuite [^>]*?file="([^"]+)"/g), (match) => match[1] ?? "")),
     ],
+    failures: Array.from(xml.matchAll(failedTest), ([, name, file, line, message]) =>
+      plainText(`${file}:${line} ${name}: ${message}`),
+    ),
   };
+}
+
+const failedTest =
+  /<testcase name="([^"]*)"[^>]*? file="([^"]*)" line="(\d+)"[^>]*>\s*<failure [^>]*?message="([^"]*)"/g;
+
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+
+/** An attribute's text on one line, at most 400 characters. */
+function plainText(attributeText: string): string {
+  return attributeText
+    .replace(/&(?:#10|#13|#9);/g, " ")
+    .replace(/&(lt|gt|quot|apos|amp);/g, (_, name) => entities[name] ?? "")
+    .replace(/\s+/g, " ")
+    .slice(0, 400);
 }
 
 function attribute(tag: string, name: string): number {

@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { redactCanaries } from "./canaries.ts";
 import { readJUnit } from "./junit.ts";
 import { root, runCommand } from "./run-command.ts";
 
@@ -16,6 +17,8 @@ export interface TestRun {
 export interface TestRunResult {
   readonly passed: number;
   readonly failed: number;
+  /** The failed tests, each on a line, canaries redacted: what stands above may have scrolled away. */
+  readonly failures: readonly string[];
   /** Why the run does not count as green, beyond failed tests. Each counts as one failure. */
   readonly problems: readonly string[];
 }
@@ -42,14 +45,19 @@ export async function runTests(run: TestRun): Promise<TestRunResult> {
     ],
     { cwd: folder, env: run.env, timeoutMs: maxMs },
   );
-  const count = readJUnit(report) ?? { passed: 0, failed: 0, files: [] };
+  const count = readJUnit(report) ?? { passed: 0, failed: 0, files: [], failures: [] };
   const problems = [
     ...(exitCode !== 0 && count.failed === 0 ? [`bun test ended with code ${exitCode}`] : []),
     ...(count.passed === 0 ? ["no report, or not one test passed in it"] : []),
     ...expected.filter((file) => !count.files.includes(file)).map((file) => `${file} reported no test`),
     ...canaries.map((place) => `a canary came out on ${place}`),
   ];
-  return { passed: count.passed, failed: count.failed, problems };
+  return {
+    passed: count.passed,
+    failed: count.failed,
+    failures: count.failures.map(redactCanaries),
+    problems,
+  };
 }
 
 function testFiles(folder: string, leaveOut: readonly string[]): string[] {
