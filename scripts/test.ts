@@ -11,11 +11,11 @@ import { serverChoices } from "./gate/servers.ts";
  */
 const onceIsEnough = [
   "tests/{boundaries,docs,gate,hygiene,package,reliability}.test.ts",
-  "tests/faults/**",
+  "tests/{faults,failover}/**",
   "tests/{task,job}-faults/**",
   "tests/{budgets,lifecycle,signals}/**",
   "tests/postgres/limits.test.ts",
-  "plugin/operator/explain-failure.test.ts",
+  "plugin/operator/{explain-failure,notification-queue}.test.ts",
   "{fuzz,proof,tests/model}/**",
   "conformance/**",
   "host-fixtures/**",

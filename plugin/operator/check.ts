@@ -22,6 +22,8 @@ export type CheckReport =
       readonly instance: string | null;
       /** As "18.4". */
       readonly server: string;
+      /** What does not keep the plugin from starting and will hurt if nobody looks after it. */
+      readonly warnings: readonly string[];
     });
 
 /** Tells whether the plugin could start with this URL and schema, and if not, why and what to do. Changes nothing. */
@@ -50,6 +52,7 @@ export async function checkWith(
       const { owner, role } = state;
       const message = `the plugin can start on schema "${schema}"`;
       const build = buildOf(migrations);
+      const warnings = await warnOfNotifications(session);
       return {
         ok: true,
         command: "check",
@@ -61,6 +64,7 @@ export async function checkWith(
         role,
         instance,
         server,
+        warnings,
         message,
       };
     },
@@ -70,6 +74,19 @@ export async function checkWith(
 async function readInstance(session: Session, schema: string): Promise<string | null> {
   const [row] = await session.query(`select instance_key from ${quoteIdentifier(schema)}.instance`, []);
   return row === undefined ? null : String(row.instance_key);
+}
+
+/** Once the server's queue of notifications is full, every commit that sends one fails, on all its databases. */
+async function warnOfNotifications(session: Session): Promise<readonly string[]> {
+  const [row] = await session.query(
+    "select (pg_catalog.pg_notification_queue_usage() * 100)::int as percent",
+    [],
+  );
+  const percent = Number(row?.percent);
+  if (percent <= 50) return [];
+  return [
+    `the server's notification queue is ${percent} % full: a session that listens has been in one transaction for long (look for state 'idle in transaction' in pg_stat_activity, and end it with pg_terminate_backend)`,
+  ];
 }
 
 async function refuseReadOnly(session: Session): Promise<void> {

@@ -62,12 +62,12 @@ function describe(report: Extract<AnyReport, { ok: true }>): string {
     return `-- ${report.message}\n${report.sql}${report.sql === "" ? "" : "\n"}`;
   }
   if (report.command !== "check") return `${report.message}\n`;
-  const { message, version, build, owner, role, instance, server } = report;
+  const { message, version, build, owner, role, instance, server, warnings } = report;
   return `${message}
   schema version  ${version} (this build: ${build})
   owner           ${owner}
   role            ${role}
   Instance        ${instance ?? "none yet"}
   PostgreSQL      ${server}
-`;
+${warnings.map((warning) => `warning: ${warning}\n`).join("")}`;
 }
