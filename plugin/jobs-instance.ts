@@ -14,6 +14,8 @@ export interface EngineOptions {
   /** SQL expression of the clock, VOLATILE. */
   readonly clock: string;
   readonly maintenanceIntervalMs: number;
+  /** How long a listening connection may leave a notification to itself unheard, in ms. Default 10 000. */
+  readonly echoMs?: number;
 }
 
 /** One Jobs Instance between `prepare` and the end of `deactivate`. */
@@ -69,6 +71,8 @@ export class JobsInstance {
       maintenanceIntervalMs: this.#engine.maintenanceIntervalMs,
       pollIntervalMs: this.#config.poll_interval_ms,
       listen: !this.#config.transaction_pooler,
+      ...(this.#engine.echoMs !== undefined && { echoMs: this.#engine.echoMs }),
+      onDeaf: () => this.#warnOfDeafness(),
       names: [...new Set([...queues, ...producer_instances, ...worker_instances, ...observer_instances])],
     });
   }
@@ -88,6 +92,15 @@ export class JobsInstance {
   /** One round of maintenance, now. */
   async maintain(): Promise<void> {
     await this.#store?.maintain();
+  }
+
+  /** As a warning of the process, which prints it to standard error unless the host listens to its event `warning`. */
+  #warnOfDeafness(): void {
+    const { poll_interval_ms: every } = this.#config;
+    process.emitWarning(
+      `Jobs Instance "${this.#key}": notifications of PostgreSQL do not arrive, as behind a transaction pooler (then set transaction_pooler: true); a waiting worker notices other processes' jobs by looking, every ${every} ms`,
+      { type: "LensoJobsWarning", code: "LENSO_JOBS_NOT_NOTIFIED" },
+    );
   }
 
   async #open(

@@ -11,7 +11,7 @@ import { serverChoices } from "./gate/servers.ts";
  */
 const onceIsEnough = [
   "tests/{boundaries,docs,gate,hygiene,package,reliability}.test.ts",
-  "tests/{faults,failover}/**",
+  "tests/{chaos,faults,failover}/**",
   "tests/{task,job}-faults/**",
   "tests/{budgets,lifecycle,signals}/**",
   "tests/postgres/limits.test.ts",

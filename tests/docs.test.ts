@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { engineSettings, startupParameters } from "../plugin/store/session-settings.ts";
 import { codeBlocks } from "./support/code-blocks.ts";
 import { readAll, repositoryFiles, root } from "./support/repository-files.ts";
 
@@ -38,6 +39,22 @@ test("every ts code block of the README and the docs passes the type check", () 
   if (!pages.has("README.md")) throw new Error("README.md is missing");
   const tsc = Bun.spawnSync([join(root, "node_modules/.bin/tsc"), "--project", folder, "--pretty", "false"]);
   expect(tsc.stdout.toString()).toBe("");
+});
+
+test("the settings for a pooler's role and for PgBouncer are all that the page says, and no others", () => {
+  const page = pages.get("docs/set-up-and-upgrade.md") ?? "";
+  const section = page.slice(page.indexOf("## Behind PgBouncer"));
+  const [commands] = codeBlocks(section, "sql");
+  const given = Array.from(
+    (commands?.code ?? "").matchAll(/^alter role app set (\w+) = '(.+)';$/gm),
+    ([, name = "", value]) => [name.toLowerCase(), value],
+  );
+  const wanted = { ...engineSettings, statement_timeout: "15s", lock_timeout: "5s" };
+  expect(Object.fromEntries(given)).toEqual(
+    Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name.toLowerCase(), value])),
+  );
+  const [ignored] = codeBlocks(section, "ini");
+  expect(ignored?.code.trim()).toBe(`ignore_startup_parameters = ${startupParameters.join(", ")}`);
 });
 
 test("every relative link in the docs leads to a file", () => {

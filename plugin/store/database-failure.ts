@@ -16,6 +16,8 @@ export interface DatabaseFailure {
 }
 
 const unavailable = "unavailable";
+const lostStatement =
+  "a prepared statement was not where it was prepared, as behind a transaction pooler: set transaction_pooler: true";
 
 /** SQLSTATE, or its first two characters, to meaning. A full code wins over its class. */
 const meanings: Readonly<Record<string, DatabaseFailure>> = {
@@ -24,6 +26,9 @@ const meanings: Readonly<Record<string, DatabaseFailure>> = {
   "55P03": { kind: unavailable, detail: "a row stayed locked by somebody else", split: true },
   "57014": { kind: unavailable, detail: "the statement was cancelled or took too long", split: true },
   "25006": { kind: unavailable, detail: "the server is read-only, as after a failover", reconnect: true },
+  "26000": { kind: unavailable, detail: lostStatement },
+  "42P05": { kind: unavailable, detail: lostStatement },
+  "08P01": { kind: unavailable, detail: "the connection failed, perhaps in a pooler, whose log says why" },
   "28": { kind: unavailable, detail: "the database refused the credentials", credentials: true },
   "08": { kind: unavailable, detail: "the connection failed" },
   "53": { kind: unavailable, detail: "the server is out of resources" },

@@ -49,6 +49,10 @@ export interface PostgresJobStoreOptions {
   readonly pollIntervalMs: number;
   /** False behind a transaction pooler, where LISTEN fails silently. */
   readonly listen: boolean;
+  /** How long a listening connection may leave a notification to itself unheard, in ms. Default 10 000. */
+  readonly echoMs?: number;
+  /** Told once, when notifications turn out not to arrive: jobs are noticed by looking alone then. */
+  onDeaf(): void;
   /** Every queue and caller name of the configuration. */
   readonly names: readonly string[];
 }
@@ -92,6 +96,8 @@ export class PostgresJobStore implements JobStore, SignalSource {
       listener,
       pollIntervalMs: options.pollIntervalMs,
       listen: options.listen,
+      ...(options.echoMs !== undefined && { echoMs: options.echoMs }),
+      onDeaf: () => options.onDeaf(),
       look: lookForWork(sql),
       register: registerWaiter(sql, channel),
       waterOf,

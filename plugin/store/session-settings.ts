@@ -34,3 +34,11 @@ export function sessionSettings(lane: {
     idle_in_transaction_session_timeout: "60000",
   };
 }
+
+/** Names of what a connection of ours begins with and a pooler may refuse. The client `pg` sends all of it as `options`. */
+export const startupParameters: readonly string[] = [
+  "options",
+  ...Object.keys(sessionSettings({ statementTimeoutMs: 0, lockTimeoutMs: 0 })).filter(
+    (name) => name !== "application_name", // which every pooler takes
+  ),
+];

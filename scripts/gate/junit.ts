@@ -24,7 +24,7 @@ export function readJUnit(path: string): TestCount | undefined {
     files: [
       ...new Set(Array.from(xml.matchAll(/<testsuite [^>]*?file="([^"]+)"/g), (match) => match[1] ?? "")),
     ],
-    failures: Array.from(xml.matchAll(failedTest), ([, name, file, line, message]) =>
+    failures: Array.from(xml.matchAll(failedTest), ([, name = "", file = "", line = "", message = ""]) =>
       plainText(`${file}:${line} ${name}: ${message}`),
     ),
   };

@@ -36,6 +36,7 @@ const store = new PostgresJobStore(counting, {
   maintenanceIntervalMs: 3_600_000,
   pollIntervalMs: 1000,
   listen: false,
+  onDeaf: () => undefined,
   names: ["mail", "other", "producer", "worker"],
 });
 await store.register();

@@ -18,6 +18,10 @@ export interface SignalHubOptions {
   readonly pollIntervalMs: number;
   /** False where LISTEN cannot work, as behind a transaction pooler: then looking is all there is. */
   readonly listen: boolean;
+  /** How long the notification that a registration sends to itself may take before the connection counts as deaf, in ms. Default 10 000. */
+  readonly echoMs?: number;
+  /** Told once, when a connection that listens has heard nothing, not even what was sent to it as a test. */
+  onDeaf(): void;
   readonly look: LookForWork;
   readonly register: RegisterWaiter;
   waterOf(queueHash: string): QueueWater;
@@ -32,8 +36,7 @@ const fullLookMs = 5000;
 const listenMs = 5000;
 /** How long a close waits for the end of the listening connection. */
 const closeMs = 1000;
-/** How long the notification that a registration sends to itself may take before the connection counts as dead. */
-const echoMs = 10_000;
+const defaultEchoMs = 10_000;
 
 interface Waiter {
   readonly queues: ReadonlyMap<string, string>;
@@ -57,6 +60,10 @@ export class SignalHub implements SignalSource {
   #nextDueAt = Number.POSITIVE_INFINITY;
   #subscription: Promise<Subscription | undefined> | undefined;
   #echoDueAt = Number.POSITIVE_INFINITY;
+  #echoed = false;
+  /** Whether the listening connection has ever brought anything. */
+  #heard = false;
+  #toldDeaf = false;
   #closed = false;
 
   constructor(db: Database, options: SignalHubOptions) {
@@ -157,9 +164,9 @@ export class SignalHub implements SignalSource {
   async #registerAll(queues: readonly string[]): Promise<void> {
     if (!this.#options.listen) return;
     const now = performance.now();
+    if (now > this.#echoDueAt) await this.#replaceDeaf();
     const due = queues.filter((queue) => now >= (this.#registeredUntil.get(queue) ?? 0));
     if (due.length === 0) return;
-    if (now > this.#echoDueAt) await this.#unlisten();
     this.#subscription ??= this.#listen();
     let isSettled = false;
     const settled = this.#subscription.then(() => {
@@ -167,19 +174,28 @@ export class SignalHub implements SignalSource {
     });
     await withinTime(listenMs, settled);
     if (!isSettled || this.#closed) return; // a link that died: looking must not wait for it
+    this.#echoed = false;
     await this.#options.register(this.#db, due, this.#options.listener);
-    this.#echoDueAt = Math.min(this.#echoDueAt, performance.now() + echoMs);
+    // The notification may have overtaken the statement's own answer.
+    if (!this.#echoed)
+      this.#echoDueAt = Math.min(
+        this.#echoDueAt,
+        performance.now() + (this.#options.echoMs ?? defaultEchoMs),
+      );
     for (const queue of due) this.#registeredUntil.set(queue, now + prolongEveryMs);
   }
 
   async #listen(): Promise<Subscription | undefined> {
     let first = true;
+    this.#heard = false;
     try {
       return await this.#db.listen(
         this.#options.channel,
         (payload) => {
-          if (payload === this.#options.listener) this.#echoDueAt = Number.POSITIVE_INFINITY;
-          else this.wake(payload);
+          this.#heard = true;
+          if (payload !== this.#options.listener) return this.wake(payload);
+          this.#echoed = true;
+          this.#echoDueAt = Number.POSITIVE_INFINITY;
         },
         () => {
           if (first) {
@@ -196,6 +212,19 @@ export class SignalHub implements SignalSource {
       this.#subscription = undefined;
       return undefined;
     }
+  }
+
+  /** A link that died is replaced and nobody needs to know; one that never worked will most likely not, and looking is all there is. */
+  async #replaceDeaf(): Promise<void> {
+    // After the event loop was blocked the answer may be here already, unread.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    if (performance.now() <= this.#echoDueAt) return;
+    const neverHeard = !this.#heard;
+    await this.#unlisten();
+    this.#registeredUntil.clear();
+    if (!neverHeard || this.#toldDeaf) return;
+    this.#toldDeaf = true;
+    this.#options.onDeaf();
   }
 
   async #unlisten(): Promise<void> {

@@ -11,6 +11,8 @@ export interface Proxy extends AsyncDisposable {
   mode: ProxyMode;
   /** Breaks every connection that exists, with a reset. */
   cut(): void;
+  /** Where connections to come lead: another server, as a service's address does after a failover. */
+  pointAt(targetUrl: string): void;
   /** Connections at this moment. */
   readonly connections: number;
   close(): Promise<void>;
@@ -26,7 +28,7 @@ export interface LinkTap {
 
 /** `tapLink` makes a tap for each connection; default none. */
 export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Promise<Proxy> {
-  const target = new URL(targetUrl);
+  let target = new URL(targetUrl);
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   let mode: ProxyMode = "forward";
 
@@ -88,6 +90,9 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
       mode = next;
     },
     cut,
+    pointAt(next) {
+      target = new URL(next);
+    },
     get connections() {
       return pairs.size;
     },
@@ -97,6 +102,6 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
 }
 
 /** Whether a statement's end is among these bytes. What only prepares one passes: else nothing would be done at all. */
-function holdsResult(bytes: Buffer): boolean {
+export function holdsResult(bytes: Buffer): boolean {
   return /C\0\0\0.(SELECT|INSERT|UPDATE|DELETE) /s.test(bytes.toString("latin1"));
 }

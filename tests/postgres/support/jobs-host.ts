@@ -1,4 +1,10 @@
-import { createJobsClient, type JobsClient, type PluginFactory } from "../../../capability/index.ts";
+import {
+  createJobsClient,
+  createSignalsClient,
+  type JobsClient,
+  type PluginFactory,
+  type SignalsClient,
+} from "../../../capability/index.ts";
 import {
   databaseClockExpression,
   type Host,
@@ -25,6 +31,8 @@ export interface JobsHostOptions {
   readonly configuration?: Readonly<Record<string, unknown>>;
   /** Default: so long that only {@link JobsHost.maintain} does any. */
   readonly maintenanceIntervalMs?: number;
+  /** How long a listening connection may leave a notification to itself unheard, in ms. Default: the engine's. */
+  readonly echoMs?: number;
   /** Default: one that knows `jobs/database` as `url`. */
   readonly secrets?: PluginFactory;
   readonly prepareTimeoutMs?: number;
@@ -40,6 +48,8 @@ export interface JobsHost extends AsyncDisposable {
   readonly otherWorker: JobsClient;
   readonly observer: JobsClient;
   readonly stranger: JobsClient;
+  /** Of the worker. */
+  readonly signals: SignalsClient;
   /** One round of maintenance, now. */
   maintain(): Promise<void>;
   stop(): Promise<void>;
@@ -65,12 +75,19 @@ const modules = ["producer", "other-producer", "worker", "other-worker", "observ
 
 export async function startJobs(options: JobsHostOptions): Promise<JobsHost> {
   const { key = "jobs", clock = databaseClockExpression, maintenanceIntervalMs = 3_600_000 } = options;
+  const echo = options.echoMs === undefined ? {} : { echoMs: options.echoMs };
   let instance: JobsInstance | undefined;
-  const plugin = createJobsPlugin({ clock, maintenanceIntervalMs }, (_, made) => {
+  const plugin = createJobsPlugin({ clock, maintenanceIntervalMs, ...echo }, (_, made) => {
     instance = made;
   });
   const secrets = options.secrets ?? secretsFromMap({ "jobs/database": options.url });
-  const module = testPlugin({ needs: [{ id: "jobs", capability: "lenso.jobs@1" }], provides: {} });
+  const module = testPlugin({
+    needs: [
+      { id: "jobs", capability: "lenso.jobs@1" },
+      { id: "signals", capability: "lenso.jobs-signals@1" },
+    ],
+    provides: {},
+  });
   const host = await startHost({
     instances: {
       secrets: { plugin: secrets },
@@ -79,7 +96,9 @@ export async function startJobs(options: JobsHostOptions): Promise<JobsHost> {
     },
     bindings: [
       { consumer: key, requirement: "secrets", provider: "secrets" },
-      ...modules.map((consumer) => ({ consumer, requirement: "jobs", provider: key })),
+      ...modules.flatMap((consumer) =>
+        ["jobs", "signals"].map((requirement) => ({ consumer, requirement, provider: key })),
+      ),
     ],
     ...(options.prepareTimeoutMs !== undefined && { prepareTimeoutMs: options.prepareTimeoutMs }),
     ...(options.stopTimeoutMs !== undefined && { stopTimeoutMs: options.stopTimeoutMs }),
@@ -93,6 +112,7 @@ export async function startJobs(options: JobsHostOptions): Promise<JobsHost> {
     otherWorker: client("other-worker"),
     observer: client("observer"),
     stranger: client("stranger"),
+    signals: createSignalsClient(host.handle("worker", "signals")),
     maintain: async () => instance?.maintain(),
     stop: () => host.stop(),
     [Symbol.asyncDispose]: () => host.stop(),
