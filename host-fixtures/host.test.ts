@@ -84,6 +84,19 @@ test("a failed prepare rolls back the prepared instances and the failing one, in
   expect(events).toEqual(["prepare base", "prepare middle", "deactivate middle", "deactivate base"]);
 });
 
+test("a plugin's failure keeps its kind and words when its copy of the package is another one", async () => {
+  class RuntimeFailureError extends Error {
+    override readonly name = "RuntimeFailureError";
+    readonly kind = "invalid_resolved_plan";
+    readonly detail = 'schema "jobs" does not exist';
+  }
+  const error = await failureOf(
+    startHost(chained([], { middle: { prepare: rejecting(new RuntimeFailureError("")) } })),
+  );
+  const detail = 'prepare of "middle": schema "jobs" does not exist';
+  expect(error).toMatchObject({ kind: "invalid_resolved_plan", detail });
+});
+
 test("a failed activate rolls back every prepared instance", async () => {
   const events: string[] = [];
   const cause = new Error("a bug");

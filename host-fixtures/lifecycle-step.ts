@@ -1,4 +1,5 @@
 import { type LifecycleContext, RuntimeFailureError } from "../capability/index.ts";
+import { runtimeFailureKinds } from "../capability/invocation.ts";
 import type { Member } from "./invocation.ts";
 import { runWithin } from "./time-limit.ts";
 
@@ -30,11 +31,19 @@ export async function runStep(
 
 /** The failure of an Instance with its key in front. A plugin's own failure keeps its kind; anything else is a bug of the plugin. */
 export function stepFailure(key: string, step: string, error: unknown): RuntimeFailureError {
-  if (error instanceof RuntimeFailureError) {
+  if (isRuntimeFailure(error)) {
     return new RuntimeFailureError(error.kind, `${step} of "${key}": ${error.detail}`, { cause: error });
   }
   const name = error instanceof Error ? error.constructor.name : typeof error;
   return new RuntimeFailureError("plugin_failure", `${step} of "${key}" failed unexpectedly (${name})`, {
     cause: error,
   });
+}
+
+/** Also one of another copy of this package: a plugin may come from a project that has its own. */
+function isRuntimeFailure(error: unknown): error is Pick<RuntimeFailureError, "kind" | "detail"> {
+  if (error instanceof RuntimeFailureError) return true;
+  if (!(error instanceof Error) || error.name !== "RuntimeFailureError") return false;
+  const { kind, detail } = error as Partial<RuntimeFailureError>;
+  return typeof detail === "string" && runtimeFailureKinds.some((known) => known === kind);
 }

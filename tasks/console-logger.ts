@@ -1,6 +1,6 @@
 import type { TaskLogger } from "./logger.ts";
 import { SafeCause, TaskQueueError } from "./task-queue-error.ts";
-import { AbortReason, HandlerLeft } from "./worker/abort-reasons.ts";
+import { AbortReason } from "./worker/abort-reasons.ts";
 
 /**
  * Where warnings and errors go when a caller has given no logger: one line each on `console.error`, with task, job and attempt. Of an error
@@ -27,7 +27,7 @@ export function describeError(error: unknown): string {
 }
 
 function isOurs(error: unknown): error is Error {
-  return [TaskQueueError, SafeCause, AbortReason, HandlerLeft].some((known) => error instanceof known);
+  return [TaskQueueError, SafeCause, AbortReason].some((known) => error instanceof known);
 }
 
 function print(level: string, fields: object, message: string): void {

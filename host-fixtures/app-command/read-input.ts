@@ -5,13 +5,14 @@ import { CommandFailure } from "./command-failure.ts";
 /**
  * The JSON of a stream, opened and read to its end.
  *
- * @throws CommandFailure `invalid-input` for more than 1 MiB, for what is not JSON or holds a key twice; `cancelled` at the abort.
+ * @throws CommandFailure `invalid-input` for more than 1 MiB, or than `limitBytes`, for what is not JSON or holds a key twice; `cancelled` at the abort.
  */
 export async function readInput(
   open: () => ReadableStream<Uint8Array>,
   signal: AbortSignal,
+  limitBytes: number = maxInputBytes,
 ): Promise<unknown> {
-  const text = await readText(open, signal);
+  const text = await readText(open, signal, limitBytes);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -24,7 +25,11 @@ export async function readInput(
   return value;
 }
 
-async function readText(open: () => ReadableStream<Uint8Array>, signal: AbortSignal): Promise<string> {
+async function readText(
+  open: () => ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  limitBytes: number,
+): Promise<string> {
   let reader;
   try {
     reader = open().getReader(); // Bun opens a file here
@@ -43,7 +48,7 @@ async function readText(open: () => ReadableStream<Uint8Array>, signal: AbortSig
       if (signal.aborted) throw new CommandFailure(1, "cancelled", "cancelled before anything was started");
       if (done) break;
       bytes += value.byteLength;
-      if (bytes > maxInputBytes) throw invalid(`expected at most ${maxInputBytes} bytes, got more`);
+      if (bytes > limitBytes) throw invalid(`expected at most ${limitBytes} bytes, got more`);
       chunks.push(value);
     }
   } finally {

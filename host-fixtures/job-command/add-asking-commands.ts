@@ -5,9 +5,11 @@ import { readInput } from "../app-command/read-input.ts";
 import { type InputSource, inputStream } from "./input-stream.ts";
 import { highestRevision, integerFrom, type JobCommandContext, jobCommand, onJob } from "./job-command.ts";
 import { answerOf, type JobCommandIo } from "./job-command-io.ts";
+import { keyConflict } from "./key-conflict.ts";
 import { type JobHostFiles, loadJobHost } from "./load-job-host.ts";
 import { readSubmission, type SubmissionArguments } from "./read-submission.ts";
 import { refusalFailure } from "./refusal-failure.ts";
+import { saveRequest } from "./save-request.ts";
 import { withJobHost } from "./with-job-host.ts";
 
 /** `submit`, `cancel`, `resolve`, `query` and `command`. Only what may dispatch a job starts the composition. */
@@ -19,6 +21,8 @@ export function addAskingCommands(root: Command, context: JobCommandContext): vo
     .option("--path <path...>", "only these files of it, as /rooted/paths")
     .option("--workspace <name>", "where the sealed revision belongs, default inputs")
     .option("--key <key>", "your name for this request: the same again is the same job")
+    .option("--save <file>", "keep the whole request there before it is sent; nothing is ever replaced")
+    .option("--request <file>", "send a whole request again, as it was saved")
     .action((options: SubmissionArguments & JobHostFiles) => submit(context, options));
   jobCommand(root, "cancel", "Cancels a job at once, also one that runs.")
     .argument("<job>", "the job's id")
@@ -85,18 +89,25 @@ async function submit(
 ): Promise<void> {
   const loaded = await loadJobHost(options, io.environment);
   const request = await readSubmission(options, loaded.options, io);
-  const outcome = await withJobHost(loaded, { queue: true, io }, (host) =>
-    host.submit({ ...request, signal: io.signal }),
-  );
+  if (options.save !== undefined) await saveRequest(options.save, request);
+  const outcome = await withJobHost(loaded, { queue: true, io }, async (host) => {
+    const answered = await host.submit({ ...request, signal: io.signal });
+    if (answered.status !== "refused" || answered.reference === undefined) return answered;
+    const { reference } = answered;
+    throw await keyConflict(host, { request, reference, providers: loaded.options.providers });
+  });
   if (outcome.status === "refused") throw refusalFailure(outcome);
-  if (outcome.status === "unknown")
-    throw new CommandFailure(
-      1,
-      "outcome-unknown",
-      "the answer was lost: submit the same again under the same key, and learn whether there is a job",
-    );
+  if (outcome.status === "unknown") throw new CommandFailure(1, "outcome-unknown", unknownText(options));
   const { reference, deduplicated } = outcome;
   answer(answerOf(outcome, `${reference.jobId}${deduplicated ? ", accepted before" : ""}`));
+}
+
+function unknownText({ save, request }: SubmissionArguments): string {
+  const again =
+    save !== undefined || request !== undefined
+      ? "send the file again by --request"
+      : "submit the same again under the same key, while the provider is the same";
+  return `the answer was lost: ${again}, and learn whether there is a job`;
 }
 
 async function resolveJob(

@@ -46,9 +46,9 @@ function start(args: readonly string[]) {
   };
 }
 
-test("SIGINT ends a watch and leaves the job alone; SIGTERM ends a worker, and its job goes on elsewhere", async () => {
+test("SIGINT ends a watch and leaves the job alone; SIGTERM ends a worker whatever its provider left running, and its job goes on elsewhere", async () => {
   const args = ["submit", "--provider", "restart", "--files", input, "--key", "held", "--stdin"];
-  const { data } = await jsonAnswer<JobAccepted>(args, { stdin: '{"ending":"hold"}' });
+  const { data } = await jsonAnswer<JobAccepted>(args, { stdin: '{"ending":"linger"}' });
   const { jobId } = data.reference;
   const watch = start(["watch", jobId]);
   await watch.printed("1 queued\n");
@@ -60,4 +60,25 @@ test("SIGINT ends a watch and leaves the job alone; SIGTERM ends a worker, and i
   expect(await jsonAnswer(["get", jobId])).toMatchObject({ data: { state: "running" } });
   expect(await worker.end("SIGTERM")).toMatchObject({ exitCode: 0, out: "stopped\n" });
   expect(await jsonAnswer(["get", jobId])).toMatchObject({ data: { state: "queued" } });
+}, 60_000);
+
+test("a watch whose reader has gone ends by itself, without a trace", async () => {
+  const args = ["submit", "--provider", "restart", "--files", input, "--key", "unread"];
+  const { jobId } = (await jsonAnswer<JobAccepted>(args)).data.reference;
+  // head ends with the first line; whatever is written after that has no reader.
+  const script = `"$@" | head -n 1; echo "\${PIPESTATUS[0]}"`;
+  const command = [process.execPath, cli, "watch", jobId, "--json", ...jobHostFiles];
+  const shell = Bun.spawn(["bash", "-c", script, "bash", ...command], {
+    env: process.env,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const reader = shell.stdout.getReader();
+  const first = new TextDecoder().decode((await reader.read()).value);
+  expect(JSON.parse(first)).toMatchObject({ data: { type: "event", event: { revision: 1 } } });
+  const worker = start(["worker", "--concurrency", "2", "--drain", "0"]); // an event, a line of the log, progress, and the end
+  const { value } = await reader.read();
+  expect(new TextDecoder().decode(value)).toBe("1\n");
+  expect(await new Response(shell.stderr).text()).toBe("");
+  await worker.end("SIGTERM");
 }, 60_000);

@@ -5,17 +5,26 @@ import { runJobCommand } from "./command-line.ts";
 
 const write = takeStdout();
 const { signal, forget } = untilSignal();
+const unread = new AbortController();
 let written = Promise.resolve();
+let said = Promise.resolve();
 
 process.exitCode = await runJobCommand(process.argv.slice(2), {
   stdin: () => Bun.stdin.stream(),
   out: (text) => {
-    written = write(text);
+    // Whoever has stopped reading wants no more: a watch ends then, as by Ctrl-C.
+    written = write(text).catch(() => unread.abort());
   },
-  err: (text) => process.stderr.write(text),
+  err(text) {
+    said = new Promise((resolve) => {
+      process.stderr.write(text, () => resolve());
+    });
+  },
   isTerminal: process.stderr.isTTY,
   environment: process.env,
-  signal,
+  signal: AbortSignal.any([signal, unread.signal]),
 });
-await written.catch(() => undefined); // whoever has stopped reading wants no more
+await written;
+await said;
 forget();
+process.exit(); // an attempt that a worker left, or what its provider left running, would keep the process for as long as it likes

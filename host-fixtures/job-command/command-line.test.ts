@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { JobPage } from "../../job-provider/host/index.ts";
 import type {
   JobAccepted,
@@ -147,14 +147,72 @@ test("a job that fails ends its watch with exit code 1 and the code, never with 
   expect(out + err).not.toContain("CANARY");
 });
 
+test("a worker says in one line of standard error which job failed and what its provider threw", async () => {
+  const jobId = await submit({ ending: "throw" });
+  const stopping = new AbortController();
+  const { out, err } = await runCommand(["worker", "--drain", "0", ...jobHostFiles], {
+    signal: stopping.signal,
+    onOutput: (text) => void (text.includes("\ntrouble: ") && stopping.abort()),
+  });
+  const words = ["CANARY", "thrown"].join("-");
+  const lines = err.split("\n").filter((line) => line.startsWith("trouble: "));
+  expect(lines).toEqual([
+    `trouble: JobProviderFailure: PROVIDER_EXECUTION_FAILED, provider restart, attempt 1.1 of job ${jobId}: Error: ${words}`,
+  ]);
+  expect(out).toBe("stopped\n");
+}, 30_000);
+
 test("the same submission again is the same job, and another one under its key is refused", async () => {
   const args = ["submit", "--provider", "restart", "--files", input, "--key", "twice"];
   const first = await jsonAnswer<JobAccepted>(args);
   expect(first).toMatchObject({ exitCode: 0, data: { status: "accepted", deduplicated: false } });
   const { reference } = first.data;
   expect(await jsonAnswer(args)).toMatchObject({ exitCode: 0, data: { reference, deduplicated: true } });
-  expect(await jsonAnswer([...args, "--path", "/a.txt"])).toEqual(refused(2, "SUBMISSION_KEY_CONFLICT"));
   await jsonAnswer(["cancel", reference.jobId]);
+});
+
+test("a taken key is told with its job and with what differs, so that nobody has the work done twice", async () => {
+  const args = ["submit", "--provider", "restart", "--files", input, "--key", "taken"];
+  const { data } = await jsonAnswer<JobAccepted>(args);
+  const { jobId } = data.reference;
+  const { data: job } = await jsonAnswer<JobSnapshot>(["get", jobId]);
+  const conflict = (what: string): Envelope =>
+    refused(
+      2,
+      "SUBMISSION_KEY_CONFLICT",
+      `there is a job under this key, ${jobId}, which has another ${what}: look at it (get ${jobId}) before you take another key, which makes a second job`,
+    );
+  expect(await jsonAnswer([...args, "--path", "/a.txt"])).toEqual(conflict("input"));
+  const lines = { stdin: '{"unit":"lines"}' };
+  expect(await jsonAnswer([...args, "--stdin"], lines)).toEqual(conflict("configuration"));
+  const both = [...args, "--path", "/a.txt", "--stdin"];
+  expect(await jsonAnswer(both, lines)).toEqual(conflict("input and another configuration"));
+  const stdin = JSON.stringify({
+    provider: { ...job.provider, version: "0.9.0" },
+    input: job.input,
+    configuration: { value: {}, explicitPointers: [] },
+    submissionKey: "taken",
+  });
+  expect(await jsonAnswer(["submit", "--stdin"], { stdin })).toEqual(conflict("provider version"));
+  await jsonAnswer(["cancel", jobId]);
+});
+
+test("a saved request is the same request when it is sent again, and its file is never replaced", async () => {
+  const file = join(testFolder(), "request.json");
+  const args = ["submit", "--provider", "restart", "--files", input, "--key", "saved", "--save", file];
+  const { data: first } = await jsonAnswer<JobAccepted>(args);
+  const saved = readFileSync(file, "utf8");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(dirname(file))).toEqual(["request.json"]);
+  const again = { exitCode: 0, data: { reference: first.reference, deduplicated: true } };
+  expect(await jsonAnswer(args)).toMatchObject(again);
+  expect(await jsonAnswer(["submit", "--request", file])).toMatchObject(again);
+  const other = [...args, "--path", "/a.txt"];
+  expect(await jsonAnswer(other)).toEqual(refused(2, "file-exists", expect.stringContaining("--request")));
+  expect(readFileSync(file, "utf8")).toBe(saved);
+  const nowhere = args.with(-1, join(file, "x"));
+  expect(await jsonAnswer(nowhere)).toEqual(refused(1, "not-saved"));
+  await jsonAnswer(["cancel", first.reference.jobId]);
 });
 
 test("a whole request is submitted as it is", async () => {
@@ -288,6 +346,8 @@ test.each<[string[], string, number, string]>([
   [["submit"], "", 2, "invalid-usage"],
   [["submit", "--stdin", "--input", "x"], "{}", 2, "invalid-usage"],
   [["submit", "--provider", "restart", "--files", input], "", 2, "invalid-usage"],
+  [["submit", "--request", "x", "--key", "k"], "", 2, "invalid-usage"],
+  [["submit", "--request", "/nowhere"], "", 2, "invalid-input"],
   [["submit", "--stdin"], '{"provider":', 2, "invalid-input"],
   [["submit", "--stdin"], "{}", 2, "invalid-input"],
   [["submit", "--provider", "toString", "--files", input, "--key", "k"], "", 3, "PROVIDER_NOT_FOUND"],

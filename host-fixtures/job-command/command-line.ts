@@ -60,7 +60,11 @@ function asFailure(error: unknown, io: JobCommandIo): CommandFailure {
     );
   const describe = (thrown: unknown): string => describeError(thrown, io.environment);
   if (error instanceof JobHostError)
-    return new CommandFailure(notThere.has(error.code) ? 3 : 1, error.code, describe(error));
+    return new CommandFailure(
+      notThere.has(error.code) ? 3 : 1,
+      error.code,
+      describe({ message: hostErrorText(error) }),
+    );
   if (error instanceof HostError) return new CommandFailure(3, "config-invalid", describe(error));
   // Several that failed to start and to stop come together, the reason first.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
@@ -69,11 +73,19 @@ function asFailure(error: unknown, io: JobCommandIo): CommandFailure {
     return new CommandFailure(isPlan ? 3 : 1, "start-failed", describe({ message: first.detail }));
   }
   if (error instanceof JobContentMismatch) return new CommandFailure(1, "content-mismatch", describe(error));
-  if (error instanceof JobFileError) return new CommandFailure(1, "files-failed", describe(error));
+  if (error instanceof JobFileError)
+    return new CommandFailure(1, "files-failed", describe({ message: error.message }));
   if (io.signal.aborted)
     return new CommandFailure(1, "cancelled", "given up before it was done: look what became of it");
   io.err(`${describe(error)}\n`);
   return new CommandFailure(1, "internal", "unexpected failure, told on standard error");
+}
+
+/** Without the names of classes; what a database said adds nothing to our words. */
+function hostErrorText({ code, message, cause }: JobHostError): string {
+  const why = cause instanceof Error && cause.name !== "DatabaseError" ? `: ${cause.message}` : "";
+  const shell = code === "schema-unfit" ? "; from a shell: jobs setup --runtime-role ROLE, as the owner" : "";
+  return `${message}${why}${shell}`;
 }
 
 /** What is not there, or not set up. */

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { workspacePath } from "../../job-provider/files/workspace-path.ts";
 import { type JobReadableArtifact, verifyContent } from "../../job-provider/index.ts";
-import { rootedPathProblem } from "../../job-provider/tree/rooted-path.ts";
+import { layoutProblems } from "../../job-provider/tree/layout-problems.ts";
 import { CommandFailure } from "../app-command/command-failure.ts";
 
 /** Where artifacts go. */
@@ -54,24 +55,30 @@ async function writeVerified(
   await rename(beside, target);
 }
 
-/** A provider chooses the paths: none may lead out of the folder, and no two to one file. */
+/** A provider chooses the paths: none may lead out of the folder, no two to one file, and none through another's file. */
 function expectDistinctPaths(artifacts: readonly JobReadableArtifact[]): void {
-  const paths = new Set<string>();
-  for (const { path } of artifacts) {
-    if (rootedPathProblem(`/${path}`) !== undefined || path.startsWith(".incoming-"))
-      throw new CommandFailure(
-        1,
-        "artifact-path",
-        "an artifact has a path that no file of the folder can have",
-      );
-    if (paths.has(path))
-      throw new CommandFailure(
-        1,
-        "artifact-path",
-        "two roles published the same path: download one with --role",
-      );
-    paths.add(path);
+  const paths = artifacts.map(({ path }) => path);
+  if (!paths.every(isPathOfFolder)) throw unfit("an artifact has a path that no file of the folder can have");
+  if (new Set(paths).size < paths.length)
+    throw unfit("two roles published the same path: download one with --role");
+  if (layoutProblems(paths.map((path) => `/${path}`)).size > 0)
+    throw unfit(
+      "one artifact's path is a folder of another's: download one with --role, or read them one by one",
+    );
+}
+
+/** Whatever a workspace takes was published from one. */
+function isPathOfFolder(path: string): boolean {
+  try {
+    workspacePath(path);
+  } catch {
+    return false;
   }
+  return !path.startsWith(".incoming-");
+}
+
+function unfit(message: string): CommandFailure {
+  return new CommandFailure(1, "artifact-path", message);
 }
 
 function notEmpty(): never {

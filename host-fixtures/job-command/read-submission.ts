@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { sealDirectory } from "../../job-provider/files/index.ts";
+import { JobFileError, sealDirectory } from "../../job-provider/files/index.ts";
 import {
   admitConfiguration,
   digestOf,
@@ -18,6 +18,7 @@ import { type InputSource, inputStream } from "./input-stream.ts";
 import type { JobCommandIo } from "./job-command-io.ts";
 import type { OwnJobHostOptions } from "./load-job-host.ts";
 import { refusalFailure } from "./refusal-failure.ts";
+import { readRequest } from "./save-request.ts";
 
 /** A submission as arguments: a whole request, or what a request is made from. */
 export interface SubmissionArguments extends InputSource {
@@ -30,11 +31,15 @@ export interface SubmissionArguments extends InputSource {
   readonly workspace?: string;
   /** The submission key. */
   readonly key?: string;
+  /** A file that holds a whole request, such as one that was saved. Nothing else is given with it. */
+  readonly request?: string;
+  /** Where the request is kept before it is sent. */
+  readonly save?: string;
 }
 
 /**
  * The request that the arguments ask for. A folder is sealed once everything else is known to hold; the same folder gives the same revision,
- * so the same command under the same key is the same request.
+ * so the same command under the same key is the same request, as long as the host runs the same version of the provider.
  *
  * @throws CommandFailure
  */
@@ -45,9 +50,16 @@ export async function readSubmission(
 ): Promise<JobSubmitInput> {
   const { provider: id, files: directory, path: paths, workspace: workspaceId = "inputs", key } = given;
   const open = inputStream(given, io);
+  if (given.request !== undefined) {
+    if ([id, directory, paths, given.workspace, key, open, given.save].some((each) => each !== undefined))
+      throw usage("--request: the file holds the whole request, expected nothing else of it");
+    return parse(await readRequest(given.request, io.signal));
+  }
   if (id === undefined) {
     if (open === undefined || directory !== undefined || key !== undefined || paths !== undefined)
-      throw usage("expected --provider, --files and --key, or a whole request by --stdin or --input");
+      throw usage(
+        "expected --provider, --files and --key, or a whole request by --request, --stdin or --input",
+      );
     return parse(await readInput(open, io.signal));
   }
   if (directory === undefined || key === undefined)
@@ -72,7 +84,8 @@ export async function readSubmission(
   const options = { workspaceId, directory, ...(paths && { paths }), signal: io.signal };
   const revision = await sealDirectory(revisions, options).catch((error: unknown) => {
     io.signal.throwIfAborted();
-    throw new CommandFailure(2, "input-not-sealed", describeError(error, io.environment));
+    const told = error instanceof JobFileError ? { message: error.message } : error;
+    throw new CommandFailure(2, "input-not-sealed", describeError(told, io.environment));
   });
   const sealed = await revisions.list(revision, { signal: io.signal });
   return requestOn(revision, paths ?? sealed?.map(({ path }) => path) ?? []);

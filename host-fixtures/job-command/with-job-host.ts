@@ -7,8 +7,10 @@ import {
 import { createJobHost, type JobHost } from "../../job-provider/host/index.ts";
 import { describeError } from "../app-command/describe-error.ts";
 import { type Host, startHost } from "../host.ts";
+import { checkQueue } from "./check-queue.ts";
 import type { JobCommandIo } from "./job-command-io.ts";
 import type { LoadedJobHost } from "./load-job-host.ts";
+import { printable } from "./printable.ts";
 
 /** What a job host is opened for. */
 export interface JobHostUse {
@@ -20,7 +22,7 @@ export interface JobHostUse {
 /**
  * Runs work on a job host and closes what it opened. The host's options are checked before anything starts.
  *
- * @throws JobHostError `invalid-options`; what the start or the work threw. A close that fails is told beside the answer, which stands.
+ * @throws JobHostError `invalid-options`; CommandFailure `config-invalid` when the queue cannot carry its jobs; what the start or the work threw. A close that fails is told beside the answer, which stands.
  */
 export async function withJobHost<T>(
   loaded: LoadedJobHost,
@@ -29,7 +31,7 @@ export async function withJobHost<T>(
 ): Promise<T> {
   const { options, composition, instance } = loaded;
   const say = (what: string, error: unknown): void =>
-    io.err(`${what}: ${describeError(error, io.environment)}\n`);
+    io.err(`${printable(`${what}: ${describeError(error, io.environment)}`)}\n`); // what a provider threw may say anything
   let running: Host | undefined;
   // Handles of a composition that starts later, so that the options are checked first.
   const handle = (requirement: string): CapabilityHandle => ({
@@ -47,7 +49,10 @@ export async function withJobHost<T>(
     ...(loaded.signals !== undefined && { signals: createSignalsClient(handle(loaded.signals)) }),
   });
   try {
-    if (queue) running = await startHost(composition);
+    if (queue) {
+      checkQueue(loaded);
+      running = await startHost(composition);
+    }
     return await work(host);
   } finally {
     await host.close().catch((error: unknown) => say("the job host did not close cleanly", error));

@@ -9,7 +9,12 @@ import type { JobSchema } from "./job-schema.ts";
 /** What a schema says of a value: its output as owned JSON, or why not. */
 export type JobValidation =
   | { readonly ok: true; readonly value: JsonValue }
-  | { readonly ok: false; readonly issues: readonly JobValidationIssue[] };
+  | {
+      readonly ok: false;
+      readonly issues: readonly JobValidationIssue[];
+      /** Who refuses: `json`, the rules of canonical JSON, whose message names place and rule and never a value; or the schema, in its own words. */
+      readonly by: "json" | "schema";
+    };
 
 /** Most issues that are reported of one value. */
 export const ISSUE_LIMIT = 100;
@@ -29,7 +34,11 @@ export async function validateValue(
   const copy: unknown = JSON.parse(canonicalJson(given.value));
   const result = await schema["~standard"].validate(copy);
   if (result.issues)
-    return { ok: false, issues: Object.freeze(result.issues.slice(0, ISSUE_LIMIT).map(issueOf)) };
+    return {
+      ok: false,
+      issues: Object.freeze(result.issues.slice(0, ISSUE_LIMIT).map(issueOf)),
+      by: "schema",
+    };
   return owned(result.value, limits);
 }
 
@@ -38,7 +47,8 @@ function owned(value: unknown, limits: JsonLimits | undefined): JobValidation {
     return { ok: true, value: ownJson(value, limits) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    return { ok: false, issues: Object.freeze([Object.freeze({ pointer: "", message: error.message })]) };
+    const issues = Object.freeze([Object.freeze({ pointer: "", message: error.message })]);
+    return { ok: false, issues, by: "json" };
   }
 }
 

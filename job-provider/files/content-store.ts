@@ -1,5 +1,5 @@
 import { constants as flags } from "node:fs";
-import { lstat, open } from "node:fs/promises";
+import { lstat, lutimes, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isDigest } from "../canonical/digest.ts";
 import type { JobArtifactStore } from "../ports/job-artifact-store.ts";
@@ -24,7 +24,7 @@ export function createContentStore(directory: string, onStep: OnWriteStep = () =
   const store: ContentStore = {
     async keep(content, open, { signal } = {}) {
       const path = pathOf(directory, content);
-      if (!(await store.has(content, signal && { signal }))) {
+      if (!((await store.has(content, signal && { signal })) && (await renewAge(path, content)))) {
         const what = `the content ${content.digest} is not kept`;
         await writeBeside({ directory, path, what }, verifyContent(open(), content), signal, onStep);
       }
@@ -53,6 +53,20 @@ export function createContentStore(directory: string, onStep: OnWriteStep = () =
     },
   };
   return store;
+}
+
+/** Makes what is there as young as what is written now, for whoever removes by age. False when it has gone since. */
+async function renewAge(path: string, { digest }: JobContent): Promise<boolean> {
+  return withFileErrors(`the content ${digest} is not kept`, async () => {
+    const now = new Date();
+    try {
+      await lutimes(path, now, now);
+      return true;
+    } catch (error) {
+      if (systemCodeOf(error) === "ENOENT") return false;
+      throw error;
+    }
+  });
 }
 
 function pathOf(directory: string, { length, digest }: JobContent): string {

@@ -66,6 +66,16 @@ test("a put of what is there does not ask for its bytes", async () => {
   expect(await fresh.has(content)).toBe(true);
 });
 
+test("a put of what is there makes it as young as a new one", async () => {
+  await using scene = await setup();
+  await scene.store.put(content, content.open);
+  const month = new Date(Date.now() - 30 * 86_400_000);
+  await utimes(scene.at(name), month, month);
+  const before = Date.now();
+  await scene.store.put(content, content.open);
+  expect((await stat(scene.at(name))).mtimeMs).toBeGreaterThan(before - 2000);
+});
+
 test("nothing is visible while the bytes come", async () => {
   await using scene = await setup();
   let seen: unknown[] = [];

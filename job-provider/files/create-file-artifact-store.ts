@@ -28,6 +28,7 @@ export interface FileArtifactStoreOptions {
  * - A content is written beside, verified, synced and renamed, and the folders are synced, so that once `put` has resolved it survives a power
  *   failure, and before that nothing is visible. Several processes may put the same content at once.
  * - A `put` of what is there reads and compares it, and calls `open` only when it is missing or damaged: damage is mended by the next `put`.
+ *   It makes the file as young as a new one, so that contents that nothing names can be removed by their age while others are put.
  * - `has` reads too. `read` verifies on the way.
  *
  * All calls throw `JobFileError` when the file system refuses: `no_space`, `no_permission`, `not_a_file`, `not_a_folder` and so on.

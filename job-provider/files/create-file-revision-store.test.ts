@@ -100,6 +100,15 @@ test("a file with other bytes, a path twice or an odd path leaves no revision", 
   expect(() => createFileRevisionStore({ directory: scene.folder.path, authorityId: "" })).toThrow(TypeError);
 });
 
+test("files that cannot stand side by side on a file system leave no revision", async () => {
+  await using scene = await setup();
+  for (const paths of [["/a", "/a/b"], [`/${"n".repeat(256)}`]]) {
+    const tree = filesOf(Object.fromEntries(paths.map((path) => [path, "x"])));
+    await expect(scene.store.seal({ workspaceId: "bridge", files: tree })).rejects.toThrow("/0/path: a ");
+  }
+  expect(await filesBelow(scene.folder.path)).toEqual([]);
+});
+
 test("a list that is not what was written is told, and mended by sealing the tree again", async () => {
   await using scene = await setup();
   const revision = await scene.store.seal({ workspaceId: "bridge", files });

@@ -1,8 +1,10 @@
 import { dirname, join, resolve } from "node:path";
 import { digestJson, isDigest } from "../canonical/digest.ts";
+import { refuse } from "../canonical/pointer-text.ts";
 import { readIdentity } from "../canonical/read-record.ts";
 import type { JobRevisionStore } from "../ports/job-revision-store.ts";
 import type { JobRevision } from "../submission/job-submit-input.ts";
+import { layoutProblems } from "../tree/layout-problems.ts";
 import { type JobTreeEntry, treeDigest } from "../tree/tree-digest.ts";
 import { type ContentStore, createContentStore } from "./content-store.ts";
 import { eachInParallel } from "./each-in-parallel.ts";
@@ -80,6 +82,7 @@ export function revisionStoreAt(options: FileRevisionStoreOptions, onStep: OnWri
     async seal({ workspaceId, files }, callOptions) {
       readIdentity({ value: workspaceId, at: ["workspaceId"] });
       const digest = treeDigest(files);
+      refuseWhatCannotBeLaidOut(files);
       const revision = Object.freeze({ authorityId, workspaceId, revisionId: digest, treeDigest: digest });
       await keepContents(directory, contents, files, callOptions);
       const path = listingPath(revision) as string;
@@ -88,6 +91,15 @@ export function revisionStoreAt(options: FileRevisionStoreOptions, onStep: OnWri
     },
     sweep: (sweepOptions) => sweepIncoming(directory, sweepOptions),
   });
+}
+
+/** A revision is there to be laid out. @throws TypeError naming the file */
+function refuseWhatCannotBeLaidOut(files: readonly JobTreeEntry[]): void {
+  const problems = layoutProblems(files.map(({ path }) => path));
+  for (const [index, { path }] of files.entries()) {
+    const problem = problems.get(path);
+    if (problem !== undefined) refuse([String(index), "path"], problem);
+  }
 }
 
 /** Equal contents are sent once. */

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, symlink, truncate, writeFile } from "no
 import { JobContentMismatch } from "../ports/job-content.ts";
 import type { JobRevisionStore } from "../ports/job-revision-store.ts";
 import { openAttemptWorkspace } from "./open-attempt-workspace.ts";
-import { chunksOf, textOf } from "./testing/content-of.ts";
+import { chunksOf, filesOf, textOf } from "./testing/content-of.ts";
 import { fileErrorOf } from "./testing/file-error-of.ts";
 import { anchors, givenWorkspace } from "./testing/given-workspace.ts";
 import { filesBelow, temporaryFolder } from "./testing/temporary-folder.ts";
@@ -53,6 +53,13 @@ describe.each(anchors)("a workspace, by %s", (anchor) => {
     await scene.files.write("state", "8");
     await scene.files.write("mesh/case.json", "step 4");
     expect(await fileErrorOf(scene.files.write("notes", "x"))).toStartWith("read_only");
+  });
+
+  test("of an attempt that resumes has no input file in the way of the checkpoint's", async () => {
+    const resumed = { "/mesh": "one file", "/notes/today": "a folder" };
+    await using scene = await givenWorkspace({ anchor, input, checkpoint: resumed });
+    const paths = (await scene.files.list()).map(({ path }) => path);
+    expect(paths).toEqual(["mesh", "notes/today"]);
   });
 
   test("keeps what is written, makes folders, and replaces whole files", async () => {
@@ -294,15 +301,24 @@ test("an attempt whose input is not what was sealed gets no workspace, and nothi
   expect((await filesBelow(scene.folder.path)).filter((path) => path.includes("escaped"))).toEqual([]);
 });
 
-test("a revision whose file stands where another has a folder is not laid out, and each alone is", async () => {
-  await using scene = await givenWorkspace({ input: { "/a": "file", "/a/b": "below" }, select: ["/a/b"] });
-  expect(await scene.files.list()).toEqual([{ path: "a/b", length: 5 }]);
-  const both = openAttemptWorkspace({
-    ...scene.options,
-    attemptId: "2",
-    input: { ...scene.options.input, paths: ["/a", "/a/b"] },
-  });
-  expect(await fileErrorOf(both)).toMatch(/^(not_a_folder|path_taken): /);
+test("a revision of another store whose file stands where another has a folder is not laid out, and each alone is", async () => {
+  await using scene = await givenWorkspace();
+  const files = filesOf({ "/a": "file", "/a/b": "below" });
+  const revisions: JobRevisionStore = {
+    ...scene.revisions,
+    list: async () => files,
+    read: async (_, { path }) => files.find((each) => each.path === path)?.open(),
+  };
+  const open = (attemptId: string, paths: readonly string[]) =>
+    openAttemptWorkspace({
+      ...scene.options,
+      revisions,
+      attemptId,
+      input: { ...scene.options.input, paths },
+    });
+  await using alone = await open("2", ["/a/b"]);
+  expect(await alone.files.list()).toEqual([{ path: "a/b", length: 5 }]);
+  expect(await fileErrorOf(open("3", ["/a", "/a/b"]))).toMatch(/^(not_a_folder|path_taken): /);
 });
 
 test("names that differ in case only stay two files where the file system tells them apart", async () => {

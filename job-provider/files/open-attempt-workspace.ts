@@ -12,6 +12,7 @@ import {
   openAnchoredFolder,
   openFolderIn,
 } from "./anchored-folder.ts";
+import { inputsBeside } from "./inputs-beside.ts";
 import { JobFileError, withFileErrors } from "./job-file-error.ts";
 import { layOutRevision, selectEntries } from "./lay-out-revision.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -31,7 +32,10 @@ export interface OpenAttemptWorkspaceOptions extends AttemptIdentity {
   readonly revisions: JobRevisionStore;
   /** The files that are laid out read-only. */
   readonly input: JobInput;
-  /** The checkpoint to go on from: all of its files are laid out for writing, in the place of input files of the same paths. */
+  /**
+   * The checkpoint to go on from: all of its files are laid out for writing, in the place of input files of the same paths, of those that would
+   * be its folders, and of those below its files.
+   */
   readonly checkpoint?: JobRevision;
   /** Called before each change through the workspace; what it throws refuses the change. Default: every change is allowed. */
   readonly assertLive?: () => void;
@@ -119,10 +123,9 @@ async function layOut(
 ): Promise<void> {
   for (const folder of workspaceFolders) await withFileErrors(notMade, () => mkdir(home.at(folder), 0o755));
   const resumed = checkpoint ? await selectEntries(revisions, checkpoint, undefined, signal) : [];
-  const replaced = new Set(resumed.map(({ path }) => path));
   const selected =
     input.paths.length > 0 ? await selectEntries(revisions, input.revision, input.paths, signal) : [];
-  const inputFiles = selected.filter(({ path }) => !replaced.has(path));
+  const inputFiles = inputsBeside(resumed, selected);
   await using root = await openFolderIn(home, workspaceFolders[0]);
   const top = asRoot(root);
   await layOutRevision(top, revisions, { revision: input.revision, files: inputFiles, mode: 0o444 }, signal);

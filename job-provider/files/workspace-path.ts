@@ -1,9 +1,7 @@
 import { Buffer } from "node:buffer";
+import { NAME_BYTES_LIMIT } from "../tree/layout-problems.ts";
 import { PATH_LENGTH_LIMIT } from "../tree/rooted-path.ts";
 import { JobFileError, quotePath } from "./job-file-error.ts";
-
-/** Longest name of a file or folder, in bytes of its UTF-8: what common file systems take. */
-export const NAME_BYTES_LIMIT = 255;
 
 /**
  * The names of a path of a workspace. Such a path is relative, `mesh/case.json`, and names one file in one way: no empty, `.` or `..` name, no

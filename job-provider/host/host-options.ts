@@ -48,7 +48,10 @@ export interface JobHostOptions {
   readonly artifacts: JobArtifactStore;
   /** The host's facts, against which requirements are matched. Default: none. */
   readonly capabilities?: Readonly<Record<string, JobFact>>;
-  /** Where attempts have their workspaces, absolute. Fast and large. Default: a folder of the system's temporary one. */
+  /**
+   * Where attempts have their workspaces, absolute. Fast and large. Hosts may share it: each has a folder of its own in there, made when it is
+   * not there. Default: a folder of the system's temporary one.
+   */
   readonly workspaceDirectory?: string;
   /** The bound `lenso.jobs-signals@1`, so that an idle worker need not wait for the next poll. */
   readonly signals?: SignalsClient;
@@ -58,7 +61,10 @@ export interface JobHostOptions {
   readonly sweepIntervalSeconds?: number;
   /** Most lines of a job's log, 1..1 000 000; one more says that others were dropped. Default 10 000. */
   readonly logLimit?: number;
-  /** Told what went wrong in the background, once each time it begins. Jobs survive it. */
+  /**
+   * Told what went wrong in the background, once each time it begins; jobs survive it. And of each failure of a provider, as a
+   * `JobProviderFailure` whose `cause` is what the provider threw: nothing else has its words, so without this nobody learns them.
+   */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -5,7 +5,7 @@ import type { JobRevisionStore } from "../ports/job-revision-store.ts";
 import type { RunnableJobProvider } from "../provider/define-job-provider.ts";
 import type { JobProviderDescriptor } from "../provider/job-provider-descriptor.ts";
 import type { JobFact } from "../provider/job-requirement.ts";
-import type { JobSession } from "./records/job-session.ts";
+import type { JobSession, LockingJobSession } from "./records/job-session.ts";
 import type { Dispatch } from "./records/record-types.ts";
 
 /** A provider of the host: what can be said of it, and what can be run. */
@@ -27,7 +27,7 @@ export interface HostParts {
   readonly signals: SignalsClient | undefined;
   readonly pollIntervalMs: number;
   /** The records, for calls of users. */
-  readonly records: JobSession;
+  readonly records: LockingJobSession;
   /** The records, for attempts and sweeps: on connections that no call of a user can use up. */
   readonly attemptRecords: JobSession;
   readonly trouble: Trouble;
@@ -36,8 +36,8 @@ export interface HostParts {
   readonly capabilities: Readonly<Record<string, JobFact>>;
   readonly revisions: JobRevisionStore;
   readonly artifacts: JobArtifactStore;
-  /** Where attempts have their workspaces, absolute. */
-  readonly workspaceDirectory: string;
+  /** The folder of this host's workspaces, absolute: no other host has it. Made when it is not there. */
+  workspaces(): Promise<string>;
   /** Most lines of a job's log. */
   readonly logLimit: number;
   readonly onError: ((error: unknown) => void) | undefined;

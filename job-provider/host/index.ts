@@ -20,6 +20,7 @@ export type {
   JobQueryRequest,
 } from "./job-host.ts";
 export { JobHostError, type JobHostErrorCode } from "./job-host-error.ts";
+export { JobProviderFailure, type JobProviderFailureFacts } from "./job-provider-failure.ts";
 export { type MigrateJobHostOptions, migrateJobHost } from "./migration/migrate-job-host.ts";
 export type { JobListEntry } from "./records/list-jobs.ts";
 export type { JobLogLine } from "./records/list-logs.ts";

@@ -9,3 +9,14 @@ export function isAnswerLost(error: unknown): boolean {
   const isState = /^[0-9A-Z]{5}$/.test(error.code);
   return !isState || error.code.startsWith("08") || error.code.startsWith("57P");
 }
+
+/**
+ * Whether work was given up because somebody else held what it waited for, or for the time that it took. It has had no effect, and whoever was
+ * waited for may still have one.
+ */
+export function isWaitOver(error: unknown): boolean {
+  return error instanceof DatabaseError && waitsOver.has(error.code);
+}
+
+/** Of a lock, of a statement, and of a client that was silent in its transaction. */
+const waitsOver: ReadonlySet<string> = new Set(["55P03", "57014", "25P03"]);

@@ -12,15 +12,18 @@ const explanations = {
 export type JobHostErrorCode = keyof typeof explanations;
 
 /**
- * Any failure of a job host that is no refusal. The message depends on the code alone, so it is safe to show and to log; what a driver, a
- * store or a schema said is in `cause`.
+ * Any failure of a job host that is no refusal. The message is in words of ours, with the next step where one is known, so it is safe to show and
+ * to log; what a driver, a store or a schema said is in `cause`.
  */
 export class JobHostError extends Error {
   override readonly name = "JobHostError";
   readonly code: JobHostErrorCode;
 
-  constructor(code: JobHostErrorCode, options?: ErrorOptions) {
-    super(`job host: ${explanations[code]}`, options);
+  constructor(
+    code: JobHostErrorCode,
+    { advice, ...options }: ErrorOptions & { readonly advice?: string | undefined } = {},
+  ) {
+    super(`job host: ${explanations[code]}${advice === undefined ? "" : `: ${advice}`}`, options);
     this.code = code;
   }
 }

@@ -1,20 +1,22 @@
-import { DatabaseError } from "../../plugin/store/drivers/database-error.ts";
 import { quoteIdentifier } from "../../plugin/store/schema/identifier.ts";
+import { placeOf } from "../../tasks/advise-on-database.ts";
 import { ChannelWatch } from "../../tasks/jobs/channel-watch.ts";
 import { createTrouble } from "../../tasks/jobs/create-trouble.ts";
-import { SchemaUnfit, verifySchema } from "../../tasks/jobs/migration/verify-schema.ts";
+import { verifySchema } from "../../tasks/jobs/migration/verify-schema.ts";
 import { proveRoles } from "../../tasks/jobs/prove-roles.ts";
 import { RecordDatabase } from "../../tasks/jobs/records/record-database.ts";
 import { succeedOnce } from "../../tasks/jobs/succeed-once.ts";
 import { Sweeper } from "../../tasks/jobs/sweeper.ts";
 import { runnableJobProvider } from "../provider/define-job-provider.ts";
+import { asHostError } from "./as-host-error.ts";
+import { workspacesOf } from "./attempt/workspaces-of.ts";
 import { dispatchJob } from "./dispatch-job.ts";
 import { type CheckedJobHostOptions, recordsOf } from "./host-options.ts";
 import type { HostedProvider, HostParts } from "./host-parts.ts";
 import { JobHostError } from "./job-host-error.ts";
 import { jobHostSchema } from "./migration/job-host-schema.ts";
 import { eventChannel } from "./records/event-channel.ts";
-import type { JobSession } from "./records/job-session.ts";
+import type { JobSession, LockingJobSession } from "./records/job-session.ts";
 import { sweepJobs } from "./sweep-jobs.ts";
 
 /** A host's parts, and how calls of it are run and ended. */
@@ -33,6 +35,7 @@ export interface OpenHost {
 export function openHost(options: CheckedJobHostOptions, clock: string): OpenHost {
   const { database: where, jobs, queue, leaseSeconds, sweepIntervalSeconds } = options;
   const database = new RecordDatabase(recordsOf(where));
+  const place = placeOf(where.connectionString);
   // Whatever users ask for, and whoever holds all of a borrowed pool: attempts keep their leases, and events are heard.
   const apart = new RecordDatabase(where.pool === undefined ? recordsOf(where) : { beside: where.pool });
   const sessionOn = (connections: RecordDatabase): JobSession => ({
@@ -41,7 +44,10 @@ export function openHost(options: CheckedJobHostOptions, clock: string): OpenHos
     table: (name) => `${quoteIdentifier(where.schema)}.${name}`,
     query: (text, values) => connections.query(text, values),
   });
-  const records = sessionOn(database);
+  const records: LockingJobSession = {
+    ...sessionOn(database),
+    alone: (lock, work) => database.alone(lock, ({ query }) => work({ ...sessionOn(database), query })),
+  };
   const attemptRecords = sessionOn(apart);
   const trouble = createTrouble(options.onError);
   const dispatching = { jobs, queue, leaseSeconds, records: attemptRecords, trouble };
@@ -72,7 +78,7 @@ export function openHost(options: CheckedJobHostOptions, clock: string): OpenHos
     capabilities: Object.freeze({ ...options.capabilities }),
     revisions: options.revisions,
     artifacts: options.artifacts,
-    workspaceDirectory: options.workspaceDirectory,
+    workspaces: workspacesOf(attemptRecords, options.workspaceDirectory),
     logLimit: options.logLimit,
     onError: options.onError,
     dispatch: (recorded) => dispatchJob(dispatching, recorded),
@@ -95,7 +101,9 @@ export function openHost(options: CheckedJobHostOptions, clock: string): OpenHos
     isClosed: () => closing.signal.aborted,
     async run(work) {
       if (closing.signal.aborted) throw new JobHostError("closed");
-      return keep(verified().then(work)).catch(rethrown);
+      return keep(verified().then(work)).catch((cause: unknown) => {
+        throw asHostError(cause, { place, grants });
+      });
     },
     async close(end) {
       closing.abort(new JobHostError("closed"));
@@ -110,12 +118,7 @@ export function openHost(options: CheckedJobHostOptions, clock: string): OpenHos
   };
 }
 
-/** What the database or its schema said, as the one error that callers know. */
-function rethrown(cause: unknown): never {
-  if (cause instanceof DatabaseError) throw new JobHostError("unavailable", { cause });
-  if (cause instanceof SchemaUnfit) throw new JobHostError("schema-unfit", { cause });
-  throw cause;
-}
+const grants = "migrate as the schema's owner, with the host's role as runtimeRole";
 
 function hostedProviders({ providers }: CheckedJobHostOptions): ReadonlyMap<string, HostedProvider> {
   const hosted = new Map<string, HostedProvider>();

@@ -1,3 +1,4 @@
+import { verifyContent } from "../ports/job-content.ts";
 import type { JobReadableArtifact } from "../provider/job-artifact.ts";
 import type { HostParts } from "./host-parts.ts";
 import { JobHostError } from "./job-host-error.ts";
@@ -20,7 +21,7 @@ export async function readableArtifacts(
             throw new JobHostError("store-failed", {
               cause: new Error(`the store has no ${digest}: restore it from a copy of the store`),
             });
-          yield* stream;
+          yield* verifyContent(stream, { length, digest }); // whatever store it is
         },
       }),
     ),

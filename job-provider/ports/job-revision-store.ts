@@ -12,7 +12,7 @@ export interface JobRevisionFile extends JobTreeEntry {
 export interface JobRevisionSeal {
   /** Where the revision belongs, 1..256 UTF-16 code units. */
   readonly workspaceId: string;
-  /** In any order, no path twice. */
+  /** In any order, no path twice, none that is a folder of another, no name of more than 255 bytes: an attempt lays them out. */
   readonly files: readonly JobRevisionFile[];
 }
 

@@ -50,8 +50,8 @@ export type JobProviderExecuteInput<Configuration = unknown, MetadataSchema exte
   : { readonly resume?: JobProviderResumeContext<StandardSchemaV1.InferOutput<MetadataSchema>> });
 
 /**
- * What an attempt may do beside computing. All of it is fenced: once the attempt lost its lease, or its local deadline has passed, every call
- * is refused and changes nothing.
+ * What an attempt may do beside computing. All of it is fenced: once the attempt lost its lease, or its local deadline has passed, its job
+ * was cancelled or its worker ended without it, every call is refused and changes nothing.
  */
 export type JobProviderAttemptServices<
   Role extends string = string,

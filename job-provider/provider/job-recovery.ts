@@ -9,11 +9,11 @@ export interface JobRestartRecovery {
 /** A lost attempt is followed by one that resumes at the newest compatible checkpoint; without one, from the input. */
 export interface JobCheckpointRecovery<MetadataSchema extends JobSchema> {
   readonly mode: "checkpoint";
-  /** What the checkpoint's files are, 1..256 UTF-16 code units. */
+  /** What the checkpoint's files are, 1..256 UTF-16 code units. Checkpoints of another format are passed over. */
   readonly format: string;
-  /** Integer from 1. */
+  /** Integer from 1. Checkpoints of another version are passed over. */
   readonly formatVersion: number;
-  /** Validates a checkpoint's metadata when it is published. */
+  /** Validates a checkpoint's metadata when it is published, and again before an attempt resumes there: what it refuses then is passed over. */
   readonly metadataSchema: MetadataSchema;
   /** Whether this version of the provider can resume there. A checkpoint for which it throws is passed over. */
   readonly compatible: (metadata: StandardSchemaV1.InferOutput<MetadataSchema>) => boolean;

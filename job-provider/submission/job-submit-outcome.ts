@@ -20,7 +20,7 @@ export const jobRefusalCodes = [
   "REVISION_NOT_FOUND",
   /** The revision's files have another tree digest. */
   "REVISION_CHANGED",
-  /** A path of the input is no file of the revision. */
+  /** A path of the input is no file of the revision, or none that an attempt can have beside the others; `issues` say which. */
   "INPUT_FILE_MISSING",
   /** The schema refuses the configuration; `issues` say where. */
   "CONFIGURATION_INVALID",
@@ -47,11 +47,13 @@ export interface JobAccepted extends Reconcilable {
   readonly deduplicated: boolean;
 }
 
-/** There is no job from this request, and there will be none. */
+/** There is no job from this request: none had been recorded under its key, and none was being recorded. */
 export interface JobRefused extends Reconcilable {
   readonly status: "refused";
   readonly code: JobRefusalCode;
   readonly issues?: readonly JobValidationIssue[];
+  /** The job that holds the key, with `SUBMISSION_KEY_CONFLICT`: look at it before you take another key. */
+  readonly reference?: JobReference;
 }
 
 /** The reply was lost: there may be a job. Submit the same request under the same key to learn it. */

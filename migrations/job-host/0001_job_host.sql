@@ -18,6 +18,7 @@ create table job (
   max_attempts integer not null check (max_attempts > 0),
   artifact_sequence integer not null check (artifact_sequence >= 0),
   log_count integer not null check (log_count >= 0),
+  unentered integer not null default 0 check (unentered >= 0),
   resumed_from integer,
   entered boolean not null,
   state text collate "C" not null
@@ -41,6 +42,7 @@ create table job (
   constraint running_is_leased check ((state = 'running') = (lease_until is not null)),
   constraint running_was_delivered check (state <> 'running' or (job_id is not null and delivery > 0 and attempts > 0)),
   constraint only_running_was_entered check (state = 'running' or not entered),
+  constraint entering_begins_anew check (not entered or unentered = 0),
   constraint undispatched_was_not_delivered check (job_id is not null or delivery = 0),
   constraint finished_has_a_time check ((state in ('completed', 'failed', 'cancelled')) = (finished_at is not null)),
   constraint trouble_has_a_code check ((state in ('failed', 'attention_required')) = (code is not null)),
@@ -50,7 +52,7 @@ create index job_open on job (host_id, look_at) where state in ('queued', 'runni
 create index job_page on job (host_id, id);
 create index job_state_page on job (host_id, state, id);
 create index job_provider_page on job (host_id, provider_id, id);
-comment on table job is 'One record a job: what was accepted, and the fold of its events. look_at is when the sweep looks at an open one next; job_id is the Jobs job of this dispatch, null until it is known; delivery is its attempt; entered says whether the running attempt called the provider; resumed_from is the checkpoint that it went on from; settled_by is the fence of the last settlement, to know a repeated one by; key_digest is the SHA-256 of the submission key; provider_id and provider_version are as JSON.';
+comment on table job is 'One record a job: what was accepted, and the fold of its events. look_at is when the sweep looks at an open one next; job_id is the Jobs job of this dispatch, null until it is known; delivery is its attempt; entered says whether the running attempt called the provider, unentered how many in a row ended without; resumed_from is the checkpoint that it went on from; settled_by is the fence of the last settlement, to know a repeated one by; key_digest is the SHA-256 of the submission key; provider_id and provider_version are as JSON.';
 
 create table event (
   job uuid not null references job,
@@ -78,7 +80,8 @@ create table artifact (
   media_type text collate "C" not null,
   digest text collate "C" not null check (digest ~ '^sha256:[0-9a-f]{64}$'),
   attempt text collate "C" not null,
-  primary key (job, sequence)
+  primary key (job, sequence),
+  constraint one_id_one_publication unique (job, id)
 );
 comment on table artifact is 'Publications in order. What counts is the latest of each role and path that was not discarded. role and path are as JSON; attempt is dispatch and delivery.';
 
@@ -89,6 +92,8 @@ create table checkpoint (
   artifact_sequence integer not null check (artifact_sequence >= 0),
   admitted_at timestamptz not null,
   discarded_at timestamptz,
+  format_version integer not null check (format_version > 0),
+  format text collate "C" not null,
   attempt text collate "C" not null,
   revision json not null,
   metadata json not null,
@@ -96,7 +101,7 @@ create table checkpoint (
   foreign key (job, parent) references checkpoint (job, ordinal),
   constraint parent_is_older check (parent < ordinal)
 );
-comment on table checkpoint is 'Sealed revisions to resume from; the newest has the highest ordinal that was not discarded. artifact_sequence is the last artifact published before it.';
+comment on table checkpoint is 'Sealed revisions to resume from; the newest has the highest ordinal that was not discarded. artifact_sequence is the last artifact published before it. format is as JSON; metadata is as it was given, before its schema.';
 
 create table log (
   job uuid not null references job,

@@ -41,8 +41,8 @@ export class ClaimLost extends AbortReason {
   }
 }
 
-/** A handler ignored its signal until the worker had to end without it. Told to `onError`. */
-export class HandlerLeft extends Error {
+/** A handler ignored its signal until the worker had to end without it. Told to `onError`; what the handler still does may happen a second time. */
+export class HandlerLeft extends AbortReason {
   override readonly name = "HandlerLeft";
 
   constructor(claim: { readonly jobId: string; readonly attempt: number; readonly task: string }) {

@@ -1,4 +1,4 @@
-import type { Execute } from "../provider.ts";
+import type { ClaimedTask, ExecutionResult } from "../provider.ts";
 import { type AbortReason, ClaimLost, HandlerLeft, JobCancelled, TimedOut } from "./abort-reasons.ts";
 import { AttemptSignal } from "./attempt-signal.ts";
 import type { AttemptOutcome, BackendClaim, PulseAnswer, WorkerBackend } from "./backend.ts";
@@ -8,10 +8,22 @@ import { Lease } from "./lease.ts";
 import type { Outage, Verb } from "./outage.ts";
 import { answerWithin, pause, type WorkerTime } from "./time.ts";
 
+/** A claimed job as the worker runtime hands it on. */
+export interface RunningTask extends ClaimedTask {
+  /**
+   * Aborts once the job is no longer this attempt's: its claim is lost, the job was cancelled, or the worker ended without it. Unlike `signal`,
+   * which keeps its first reason, it does so whatever the attempt was told before, such as that the worker is stopping.
+   */
+  readonly gone: AbortSignal;
+}
+
+/** Runs a job to its end, as `Execute` does. */
+export type ExecuteRunning = (running: RunningTask) => Promise<ExecutionResult>;
+
 /** What every attempt of a worker shares. */
 export interface AttemptDeps<Claim extends BackendClaim> {
   readonly backend: WorkerBackend<Claim>;
-  readonly execute: Execute;
+  readonly execute: ExecuteRunning;
   readonly time: WorkerTime;
   readonly outage: Outage;
   readonly timeoutMs: number | undefined;
@@ -38,6 +50,8 @@ export class Attempt<Claim extends BackendClaim> {
   #heartbeat: Heartbeat | undefined;
   #pulseIsWanted = false;
   #lost: ClaimLost | undefined;
+  #gone: AttemptSignal | undefined;
+  #goneFor: AbortReason | undefined;
 
   constructor(deps: AttemptDeps<Claim>, claim: Claim) {
     this.#deps = deps;
@@ -51,6 +65,7 @@ export class Attempt<Claim extends BackendClaim> {
   }
 
   abort(reason: AbortReason): void {
+    if (reason instanceof ClaimLost || reason instanceof JobCancelled) this.#goFor(reason);
     this.#signal.abort(reason);
   }
 
@@ -64,7 +79,9 @@ export class Attempt<Claim extends BackendClaim> {
   leave(): void {
     this.#isLeft = true;
     for (const callOff of this.#callOffs) callOff();
-    if (this.#handlerRuns) this.#deps.report(new HandlerLeft(this.#claim));
+    const left = new HandlerLeft(this.#claim);
+    this.#goFor(left);
+    if (this.#handlerRuns) this.#deps.report(left);
     this.#left.resolve();
   }
 
@@ -107,6 +124,7 @@ export class Attempt<Claim extends BackendClaim> {
     const { backend, execute, time, timeoutMs, report } = this.#deps;
     const { jobId, attempt, task, input, traceparent } = this.#claim;
     const { signal } = this.#signal;
+    const goneSignal = (): AbortSignal => this.#goneSignal;
     if (timeoutMs !== undefined)
       this.#callOffs.add(time.after(timeoutMs, () => this.abort(new TimedOut(timeoutMs))));
     // Nothing can go wrong with a fresh lease before its first pulse: one timer less for a short handler.
@@ -128,6 +146,9 @@ export class Attempt<Claim extends BackendClaim> {
       input,
       signal,
       ...(traceparent === undefined ? {} : { traceparent }),
+      get gone() {
+        return goneSignal();
+      },
     };
     let outcome: AttemptOutcome;
     try {
@@ -192,6 +213,21 @@ export class Attempt<Claim extends BackendClaim> {
   #lose(why: string): void {
     this.#lost ??= new ClaimLost(this.#claim, why);
     this.abort(this.#lost);
+  }
+
+  /** The job is no longer ours, for this reason or one before it. */
+  #goFor(reason: AbortReason): void {
+    this.#goneFor ??= reason;
+    this.#gone?.abort(reason);
+  }
+
+  /** Made for whoever asks: most handlers never do. */
+  get #goneSignal(): AbortSignal {
+    if (this.#gone === undefined) {
+      this.#gone = new AttemptSignal(() => this.#fence());
+      if (this.#goneFor !== undefined) this.#gone.abort(this.#goneFor);
+    }
+    return this.#gone.signal;
   }
 
   /** Records the end, unless the claim is gone: then nothing is sent, and `onError` hears why. */

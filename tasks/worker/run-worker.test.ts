@@ -360,6 +360,59 @@ test("with graceMs a handler that ignores its abort is reported and left, and it
   expect(backend.jobs.get("job-1")?.finals).toBe(0);
 });
 
+/** A stopping worker whose handler has been told so, and goes on. */
+async function stoppingWorker() {
+  const given = givenWorker({ jobs: 1, leaseMs: 1000 });
+  await given.now();
+  const [handler] = given.entered;
+  const stopped = given.worker.stop({ abort: true, graceMs: 5000 });
+  expect(handler!.signal.reason).toMatchObject({ name: "WorkerStopping" });
+  expect(handler!.gone.aborted).toBe(false);
+  return { ...given, handler: handler!, stopped };
+}
+
+test("a handler that was told of a stop is still told when its claim is lost", async () => {
+  const { backend, handler, stopped, time, now } = await stoppingWorker();
+  const told: unknown[] = [];
+  handler.gone.addEventListener("abort", () => told.push(handler.gone.reason));
+  backend.gates.pulse = () => Promise.reject(new Error("away"));
+  await time.advance(1000);
+  expect(told).toEqual([expect.objectContaining({ name: "ClaimLost" })]);
+  expect(handler.signal.reason).toMatchObject({ name: "WorkerStopping" });
+  handler.end();
+  await now();
+  await stopped;
+});
+
+test("a handler that was told of a stop finds by looking that its claim is lost, when no timer could fire", async () => {
+  const { handler, stopped, time, now } = await stoppingWorker();
+  time.block(2000);
+  expect(handler.gone.aborted).toBe(true);
+  expect(handler.gone.reason).toMatchObject({ name: "ClaimLost" });
+  handler.end();
+  await now();
+  await stopped;
+});
+
+test("a handler that was told of a stop is still told when its job is cancelled", async () => {
+  const { backend, handler, stopped, time, now } = await stoppingWorker();
+  backend.jobs.get("job-1")!.cancelRequested = true;
+  await time.advance(400);
+  expect(handler.gone.reason).toMatchObject({ name: "JobCancelled" });
+  handler.end();
+  await now();
+  await stopped;
+});
+
+test("a handler that its worker left is told that its job is gone", async () => {
+  const { handler, stopped, time } = await stoppingWorker();
+  await time.advance(4900);
+  expect(handler.gone.aborted).toBe(false);
+  await time.advance(100);
+  await stopped;
+  expect(handler.gone.reason).toMatchObject({ name: "HandlerLeft" });
+});
+
 test("hooks that throw, at once or later, change nothing", async () => {
   let told = 0;
   const { backend, worker, time } = givenWorker({

@@ -1,8 +1,8 @@
 import { callQuietly } from "../logger.ts";
-import type { Execute, ProviderWorkerOptions, StopOptions, TaskWorker } from "../provider.ts";
+import type { ProviderWorkerOptions, StopOptions, TaskWorker } from "../provider.ts";
 import { TaskQueueError } from "../task-queue-error.ts";
 import { WorkerStopping } from "./abort-reasons.ts";
-import { Attempt, type AttemptDeps } from "./attempt.ts";
+import { Attempt, type AttemptDeps, type ExecuteRunning } from "./attempt.ts";
 import type { BackendClaim, WorkerBackend } from "./backend.ts";
 import { backoffMs } from "./backoff.ts";
 import { Outage } from "./outage.ts";
@@ -30,7 +30,7 @@ export interface RunWorkerOptions extends ProviderWorkerOptions {
  */
 export function runWorker<Claim extends BackendClaim>(
   backend: WorkerBackend<Claim>,
-  execute: Execute,
+  execute: ExecuteRunning,
   options: RunWorkerOptions,
 ): TaskWorker {
   return new RunningWorker(backend, execute, options);
@@ -63,7 +63,7 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
   /** Last attempts that such an answer brought when no slot was free. They wait for one: to be given back could be their end. */
   readonly #held: Claim[] = [];
 
-  constructor(backend: WorkerBackend<Claim>, execute: Execute, options: RunWorkerOptions) {
+  constructor(backend: WorkerBackend<Claim>, execute: ExecuteRunning, options: RunWorkerOptions) {
     const report = (error: unknown): void => callQuietly(() => options.onError?.(error));
     const callTimeoutMs = options.callTimeoutMs ?? 10_000;
     this.#backend = backend;

@@ -12,14 +12,25 @@ import { z } from "zod";
 const configuration = defineConfiguration({
   id: "counter",
   version: "1",
-  schema: z.strictObject({ unit: z.enum(["bytes", "lines"]), ending: z.enum(["end", "throw", "hold"]) }),
+  schema: z.strictObject({
+    unit: z.enum(["bytes", "lines"]),
+    ending: z.enum(["end", "throw", "hold", "linger"]),
+  }),
   defaults: { unit: "bytes", ending: "end" },
 });
 const count = z.strictObject({ count: z.number() });
 
-/** Counts the bytes or lines of the selected files. It ends, throws, or holds until its signal aborts, as its configuration says. */
+interface Count {
+  readonly unit: "bytes" | "lines";
+  readonly ending: "end" | "throw" | "hold" | "linger";
+}
+
+/**
+ * Counts the bytes or lines of the selected files. It ends, throws, or holds until its signal aborts, as its configuration says; one that lingers
+ * holds, and leaves a timer behind that keeps its process.
+ */
 async function countFiles(
-  { unit, ending }: { readonly unit: "bytes" | "lines"; readonly ending: "end" | "throw" | "hold" },
+  { unit, ending }: Count,
   { workspace, reportProgress, writeLog, publishArtifact, signal }: JobAttemptServices<"count">,
 ): Promise<{ count: number }> {
   let counted = 0;
@@ -30,7 +41,8 @@ async function countFiles(
       unit === "bytes" ? length : new TextDecoder().decode(await workspace.read(path)).split("\n").length;
   }
   await writeLog({ level: "info", message: `${files.length} files\u001B[31m` });
-  if (ending === "hold" && !signal.aborted) await once(signal, "abort");
+  if (ending === "linger") setInterval(() => undefined, 60_000);
+  if ((ending === "hold" || ending === "linger") && !signal.aborted) await once(signal, "abort");
   signal.throwIfAborted();
   if (ending === "throw") throw new Error(["CANARY", "thrown"].join("-"));
   await workspace.write("out/count.txt", String(counted));

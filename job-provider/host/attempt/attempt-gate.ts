@@ -3,20 +3,20 @@ import { JobAttemptOver } from "./attempt-over.ts";
 
 /**
  * Through which every call of an attempt's services goes. It shuts when the lease is lost by the attempt's own clock, when the database has
- * said so, when the job is cancelled, and when the provider has returned; not because a worker is about to stop, since a provider that is
- * asked to stop may want to publish a checkpoint.
+ * said so, when the job is cancelled, when the worker ended without the attempt, and when the provider has returned; not because a worker is
+ * about to stop, since a provider that is asked to stop may want to publish a checkpoint.
  */
 export class AttemptGate {
-  readonly #attempt: AbortSignal;
+  readonly #gone: AbortSignal;
   readonly #calls = new Set<Promise<unknown>>();
   readonly #lost = new AbortController();
   #why: string | undefined;
   #ended = false;
 
-  /** `attempt` is the signal of the worker runtime, which looks at the lease whenever it is read. */
-  constructor(attempt: AbortSignal) {
-    this.#attempt = attempt;
-    attempt.addEventListener("abort", this.#onAbort, { once: true });
+  /** `gone` is the worker runtime's signal that the job is no longer the attempt's; it looks at the lease whenever it is read. */
+  constructor(gone: AbortSignal) {
+    this.#gone = gone;
+    gone.addEventListener("abort", this.#onGone, { once: true });
   }
 
   /** Aborts what is under way on behalf of the attempt, such as an upload, once the job is lost to it. */
@@ -32,7 +32,7 @@ export class AttemptGate {
 
   /** @throws JobAttemptOver once the job is lost to the attempt; that its provider has returned does not matter */
   checkHeld(): void {
-    if (this.#attempt.aborted) this.#onAbort();
+    if (this.#gone.aborted) this.#onGone();
     if (this.#why !== undefined) throw new JobAttemptOver(this.#why);
   }
 
@@ -60,10 +60,11 @@ export class AttemptGate {
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls);
   }
 
-  readonly #onAbort = (): void => {
-    const { reason } = this.#attempt as { readonly reason: unknown };
+  readonly #onGone = (): void => {
+    const { reason } = this.#gone as { readonly reason: unknown };
     if (reason instanceof ClaimLost) this.#shut("its lease is lost");
     else if (reason instanceof JobCancelled) this.#shut("the job was cancelled");
+    else this.#shut("its worker has ended without it");
   };
 
   #shut(why: string): void {

@@ -227,7 +227,7 @@ test.each<Losing>(["another delivery", "a cancelled job", "a lease that passed",
     });
     const backend = world.backend();
     const claim = await claimOne(backend);
-    const result = await enter(backend, claim, signal.signal);
+    const result = await enter(backend, claim, signal.signal, signal.signal);
     expect(outcomes.map((outcome) => outcome instanceof JobAttemptOver)).toEqual(Array(5).fill(true));
     await backend.settle(claim, result);
     const after = await standing(id);

@@ -6,11 +6,13 @@ import { createCheckpointPublisher } from "./publish-checkpoint.ts";
 import { attemptText } from "./records/fence-guard.ts";
 import type { AdmittedCheckpoint } from "./records/read-checkpoints.ts";
 import { createProgressReporter } from "./report-progress.ts";
-import { createLogWriter } from "./write-log.ts";
+import { createLogWriter, type LogWriter } from "./write-log.ts";
 
 /** What a provider gets, and the end of it. */
 export interface OpenServices {
   readonly services: JobAttemptServices & Partial<JobCheckpointService>;
+  /** A line of the host's own in the job's log, also after the end. @throws JobAttemptOver */
+  readonly say: LogWriter["say"];
   /** Takes no further call, waits for those under way, and writes what still waits to be written. Never rejects. */
   end(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export function openAttemptServices(
   });
   return {
     services,
+    say: log.say,
     async end() {
       await gate.end();
       await Promise.all([progress.flush(), log.flush()]);

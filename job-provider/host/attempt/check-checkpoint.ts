@@ -2,6 +2,7 @@ import { refuse } from "../../canonical/pointer-text.ts";
 import { type Member, readIdentity, readList, readRecord } from "../../canonical/read-record.ts";
 import type { JobRevision } from "../../submission/job-submit-input.ts";
 import { readDigest } from "../../submission/read-parts.ts";
+import { rootedPathProblem } from "../../tree/rooted-path.ts";
 import { readText } from "./read-text.ts";
 
 /** A checkpoint to be published, as far as it is checked without its schema. */
@@ -29,8 +30,10 @@ const pathCountLimit = 10_000;
 function readPaths(member: Member): readonly string[] {
   const seen = new Set<string>();
   for (const each of readList(member, pathCountLimit)) {
-    const path = readText(each, 1, 4096);
+    const path = readText(each, 1, 4095);
     if (seen.has(path)) return refuse(each.at, "the same path stands twice");
+    const problem = rootedPathProblem(`/${path}`); // it is sealed under this one
+    if (problem !== undefined) return refuse(each.at, problem);
     seen.add(path);
   }
   return seen.size > 0 ? [...seen] : refuse(member.at, `expected 1..${pathCountLimit} paths`);

@@ -3,11 +3,16 @@ import { backoffMs } from "../../../tasks/worker/backoff.ts";
 import type { JobArtifactStore } from "../../ports/job-artifact-store.ts";
 import { JobContentMismatch, verifyContent } from "../../ports/job-content.ts";
 import type { JobArtifactDeclaration } from "../../provider/job-artifact.ts";
-import type { JobReasonCode } from "../records/record-types.ts";
 import type { KeptArtifact } from "./records/kept-artifacts.ts";
 
 /** How often a store is asked that gives no answer. */
 const maxTries = 5;
+
+/** What keeps a job from being completed: a code, and which role or artifact it is about. */
+export interface CompletionProblem {
+  readonly code: "ARTIFACT_MISSING" | "ARTIFACT_MISMATCH";
+  readonly why: string;
+}
 
 /**
  * What keeps a job from being completed, or undefined. Every role has its minimum, and none more than its maximum; and every artifact is in the
@@ -20,11 +25,12 @@ export async function checkCompletion(
   declarations: readonly JobArtifactDeclaration[],
   kept: readonly KeptArtifact[],
   signal: AbortSignal,
-): Promise<JobReasonCode | undefined> {
+): Promise<CompletionProblem | undefined> {
   for (const { role, minimum, maximum } of declarations) {
     const count = kept.filter((artifact) => artifact.role === role).length;
-    if (count < minimum) return "ARTIFACT_MISSING";
-    if (count > maximum) return "ARTIFACT_MISMATCH";
+    const has = `the role ${JSON.stringify(role)} has ${count} artifacts`;
+    if (count < minimum) return { code: "ARTIFACT_MISSING", why: `${has}, its minimum is ${minimum}` };
+    if (count > maximum) return { code: "ARTIFACT_MISMATCH", why: `${has}, its maximum is ${maximum}` };
   }
   const contents = new Map(kept.map((artifact) => [`${artifact.length} ${artifact.digest}`, artifact]));
   for (const content of contents.values()) {
@@ -36,16 +42,21 @@ export async function checkCompletion(
 
 async function contentProblem(
   store: JobArtifactStore,
-  { length, digest }: KeptArtifact,
+  { role, length, digest }: KeptArtifact,
   signal: AbortSignal,
-): Promise<JobReasonCode | undefined> {
+): Promise<CompletionProblem | undefined> {
+  const of = `of the role ${JSON.stringify(role)}`;
   try {
     const stream = await store.read({ length, digest }, { signal });
-    if (stream === undefined) return "ARTIFACT_MISSING";
+    if (stream === undefined) return { code: "ARTIFACT_MISSING", why: `the store lost an artifact ${of}` };
     for await (const _ of verifyContent(stream, { length, digest })) signal.throwIfAborted();
     return undefined;
   } catch (error) {
-    if (error instanceof JobContentMismatch) return "ARTIFACT_MISMATCH";
+    if (error instanceof JobContentMismatch)
+      return {
+        code: "ARTIFACT_MISMATCH",
+        why: `the store has other bytes than were published for an artifact ${of}`,
+      };
     throw error;
   }
 }

@@ -1,17 +1,29 @@
-import type { RunnableJobProvider } from "../../provider/define-job-provider.ts";
+import type { JobSchema } from "../../configuration/job-schema.ts";
+import { validateValue } from "../../configuration/validate-value.ts";
+import type { JobCheckpointRecovery } from "../../provider/job-recovery.ts";
+import { configurationLimits } from "../../submission/read-configuration.ts";
 import type { AdmittedCheckpoint } from "./records/read-checkpoints.ts";
 
-/** The newest checkpoint, of these from the newest on, at which the provider can resume. One for which it throws is passed over. */
-export function chooseCheckpoint(
-  { recovery }: Pick<RunnableJobProvider, "recovery">,
+/**
+ * The newest checkpoint, of these from the newest on, at which the provider can resume; its metadata is the present schema's output. One whose
+ * metadata the schema refuses, or for which schema or provider throws, is passed over.
+ */
+export async function chooseCheckpoint(
+  recovery: JobCheckpointRecovery<JobSchema>,
   checkpoints: readonly AdmittedCheckpoint[],
-): AdmittedCheckpoint | undefined {
-  if (recovery.mode !== "checkpoint") return undefined;
-  return checkpoints.find(({ metadata }) => {
+): Promise<AdmittedCheckpoint | undefined> {
+  for (const checkpoint of checkpoints) {
     try {
-      return recovery.compatible(metadata) === true;
+      const validation = await validateValue(
+        recovery.metadataSchema,
+        checkpoint.metadata,
+        configurationLimits,
+      );
+      if (validation.ok && recovery.compatible(validation.value) === true)
+        return { ...checkpoint, metadata: validation.value };
     } catch {
-      return false;
+      // Nobody can resume at what its own check cannot take.
     }
-  });
+  }
+  return undefined;
 }

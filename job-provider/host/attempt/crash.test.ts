@@ -84,5 +84,5 @@ test("a worker that is killed at any point leaves jobs that end as their provide
     await world.sql`select (select count(*) from jobs.ready) + (select count(*) from jobs.lease) as open`;
   expect(Number(open)).toBe(0);
   // The dead process's workspaces stay for a sweep; this one's are gone.
-  expect(await readdir(join(world.directory, "workspaces"))).toHaveLength(5);
+  expect(await readdir(await world.parts().workspaces())).toHaveLength(5);
 });

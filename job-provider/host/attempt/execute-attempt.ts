@@ -1,12 +1,13 @@
-import type { JsonValue } from "../../../capability/index.ts";
 import { callQuietly } from "../../../tasks/logger.ts";
-import { validateValue } from "../../configuration/validate-value.ts";
+import type { RunningTask } from "../../../tasks/worker/attempt.ts";
 import { type AttemptWorkspace, openAttemptWorkspace } from "../../files/open-attempt-workspace.ts";
-import { configurationLimits } from "../../submission/read-configuration.ts";
+import { checkResult, classOf } from "../check-result.ts";
 import type { HostParts } from "../host-parts.ts";
+import { tellProviderFailure } from "../job-provider-failure.ts";
+import type { JobReasonCode } from "../records/record-types.ts";
 import { AttemptGate } from "./attempt-gate.ts";
 import { JobAttemptOver } from "./attempt-over.ts";
-import { openAttemptServices } from "./attempt-services.ts";
+import { type OpenServices, openAttemptServices } from "./attempt-services.ts";
 import type { AttemptWork } from "./attempt-work.ts";
 import { checkCompletion } from "./check-completion.ts";
 import { chooseCheckpoint } from "./choose-checkpoint.ts";
@@ -20,7 +21,8 @@ import { untilAnswered } from "./until-answered.ts";
 
 /**
  * One attempt, in this order: choose the checkpoint, lay out the workspace, record that the provider is entered, run it, end its services,
- * validate its result, check what it published, remove the workspace. Never rejects. What the provider throws goes nowhere.
+ * validate its result, check what it published, remove the workspace. Never rejects. What the provider throws goes to `onError` and nowhere else;
+ * a line in the job's log says of a failure what may be kept of it.
  *
  * An attempt that was asked to end is interrupted, whatever its provider returned or threw: one that stops early because it was asked to returns
  * like one that is done.
@@ -28,9 +30,9 @@ import { untilAnswered } from "./until-answered.ts";
 export async function executeAttempt(
   parts: HostParts,
   work: AttemptWork,
-  signal: AbortSignal,
+  { signal, gone }: Pick<RunningTask, "signal" | "gone">,
 ): Promise<AttemptEnd> {
-  const attempt = { parts, work, signal, gate: new AttemptGate(signal) };
+  const attempt = { parts, work, signal, gate: new AttemptGate(gone) };
   try {
     const resumedFrom = await findCheckpoint(attempt);
     const workspace = await openWorkspace(attempt, resumedFrom);
@@ -60,19 +62,20 @@ interface AttemptAtWork {
 
 async function findCheckpoint({ parts, work, gate }: AttemptAtWork): Promise<AdmittedCheckpoint | undefined> {
   const { provider, fence } = work;
-  if (provider.runnable.recovery.mode !== "checkpoint") return undefined;
+  const { recovery } = provider.runnable;
+  if (recovery.mode !== "checkpoint") return undefined;
   const checkpoints = await untilAnswered(gate, parts.trouble, () =>
-    readCheckpoints(parts.attemptRecords, fence.id),
+    readCheckpoints(parts.attemptRecords, fence.id, recovery),
   );
-  return chooseCheckpoint(provider.runnable, checkpoints);
+  return chooseCheckpoint(recovery, checkpoints);
 }
 
-function openWorkspace(
+async function openWorkspace(
   { parts, work, signal, gate }: AttemptAtWork,
   resumedFrom: AdmittedCheckpoint | undefined,
 ): Promise<AttemptWorkspace> {
   return openAttemptWorkspace({
-    directory: parts.workspaceDirectory,
+    directory: await parts.workspaces(),
     job: { hostId: parts.hostId, jobId: work.fence.id },
     attemptId: attemptText(work.fence),
     revisions: parts.revisions,
@@ -94,42 +97,63 @@ async function runProvider(
   if (!(await ask(() => enterExecution(records, fence, resumedFrom?.ordinal)))) return gate.lose();
   const inOrder = oneAtATime();
   const deps = { fence, gate, records, revisions, artifacts, workspace, trouble, logLimit, inOrder };
-  const { services, end } = openAttemptServices(deps, provider, { signal, resumedFrom });
-  const ran = await callProvider(work, services, resumedFrom);
-  await end();
+  const opened = openAttemptServices(deps, provider, { signal, resumedFrom });
+  const ran = await callProvider(work, opened.services, resumedFrom);
+  await opened.end();
   if (signal.aborted) return stopped;
-  if (ran === undefined) return { kind: "failed", code: "PROVIDER_EXECUTION_FAILED" };
-  const validation = await validResult(provider.runnable.resultSchema, ran.raw);
-  if (validation === undefined) return { kind: "failed", code: "RESULT_INVALID" };
+  const fail = (code: JobReasonCode, problem: Problem): Promise<AttemptEnd> =>
+    failed({ parts, work, opened }, code, problem);
+  if ("thrown" in ran)
+    return fail("PROVIDER_EXECUTION_FAILED", {
+      why: `the provider threw: ${classOf(ran.thrown)}`,
+      cause: ran.thrown,
+    });
+  const result = await checkResult(provider.runnable.resultSchema, ran.raw);
+  if (!result.ok) return fail("RESULT_INVALID", result);
   const kept = await ask(() => keptArtifacts(records, fence.id));
-  const code = await checkCompletion(artifacts, provider.descriptor.artifacts, kept, gate.signal);
-  return code === undefined ? { kind: "completed", result: validation.value } : { kind: "failed", code };
+  const problem = await checkCompletion(artifacts, provider.descriptor.artifacts, kept, gate.signal);
+  if (problem !== undefined) return fail(problem.code, problem);
+  return { kind: "completed", result: result.value };
 }
 
-/** What the provider returned, or undefined when it threw. */
+/** What is wrong: in words that may be kept, and what `onError` is told beside them. */
+interface Problem {
+  readonly why: string;
+  readonly cause?: unknown;
+}
+
+/** Tells `onError` and the job's log of a failure that is the provider's. @throws JobAttemptOver when the job is another one's by now */
+async function failed(
+  {
+    parts,
+    work: { fence, provider },
+    opened,
+  }: { readonly parts: HostParts; readonly work: AttemptWork; readonly opened: OpenServices },
+  code: JobReasonCode,
+  { why, cause = new Error(why) }: Problem,
+): Promise<AttemptEnd> {
+  const facts = {
+    jobId: fence.id,
+    providerId: provider.descriptor.id,
+    during: `attempt ${attemptText(fence)}`,
+  };
+  tellProviderFailure(parts, { ...facts, code }, cause);
+  await opened.say({ level: "error", message: `${code}: ${why}`.slice(0, 4096) });
+  return { kind: "failed", code };
+}
+
+/** What the provider returned or threw. */
 async function callProvider(
   { provider, input, configuration }: AttemptWork,
   services: unknown,
   resumedFrom: AdmittedCheckpoint | undefined,
-): Promise<{ readonly raw: unknown } | undefined> {
+): Promise<{ readonly raw: unknown } | { readonly thrown: unknown }> {
   const resume = resumedFrom && { revision: resumedFrom.revision, metadata: resumedFrom.metadata };
   const call = Object.freeze({ input, configuration, ...(resume && { resume }) });
   try {
     return { raw: await provider.runnable.execute(call, services) };
-  } catch {
-    return undefined;
-  }
-}
-
-async function validResult(
-  schema: AttemptWork["provider"]["runnable"]["resultSchema"],
-  raw: unknown,
-): Promise<{ readonly value: JsonValue } | undefined> {
-  try {
-    const validation = await validateValue(schema, raw, configurationLimits);
-    return validation.ok ? validation : undefined;
-  } catch {
-    return undefined; // the schema itself failed
+  } catch (thrown) {
+    return { thrown };
   }
 }
 

@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../../capability/index.ts";
 import { CarrierDeliveries, type CarrierDelivery } from "../../../tasks/jobs/carrier-deliveries.ts";
-import type { ClaimedTask, ExecutionResult } from "../../../tasks/provider.ts";
+import type { ExecutionResult } from "../../../tasks/provider.ts";
+import type { RunningTask } from "../../../tasks/worker/attempt.ts";
 import type {
   AttemptOutcome,
   BackendClaim,
@@ -49,8 +50,8 @@ export class JobWorkerBackend implements WorkerBackend<JobClaim> {
   }
 
   /** Runs a claimed attempt. How it ended travels as the result of a task that succeeded. */
-  async execute({ input, signal }: ClaimedTask): Promise<ExecutionResult> {
-    const end = await executeAttempt(this.#parts, input as unknown as AttemptWork, signal);
+  async execute(running: RunningTask): Promise<ExecutionResult> {
+    const end = await executeAttempt(this.#parts, running.input as unknown as AttemptWork, running);
     return { ok: true, result: end as unknown as JsonValue };
   }
 

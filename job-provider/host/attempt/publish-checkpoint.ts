@@ -1,3 +1,5 @@
+import type { JsonValue } from "../../../capability/index.ts";
+import { ownJson } from "../../canonical/own-json.ts";
 import { refuse } from "../../canonical/pointer-text.ts";
 import type { JobSchema } from "../../configuration/job-schema.ts";
 import { validateValue } from "../../configuration/validate-value.ts";
@@ -22,13 +24,14 @@ export function createCheckpointPublisher(
 ): JobCheckpointService["publishCheckpoint"] {
   const { fence, gate, records, revisions, trouble, inOrder } = deps;
   const one = oneAtATime(); // each one's parent is the one before
-  let newest = resumedFrom;
+  const { format, formatVersion, metadataSchema } = recovery;
+  let newest: Pick<AdmittedCheckpoint, "ordinal" | "revision"> | undefined = resumedFrom;
   return (given) =>
     gate.run(() =>
       one(async () => {
         gate.checkHeld();
         const { paths, metadata } = checkCheckpoint(given, newest?.revision);
-        const owned = await validMetadata(recovery.metadataSchema, metadata);
+        const owned = await validMetadata(metadataSchema, metadata);
         const files: JobRevisionFile[] = [];
         for (const [index, path] of paths.entries())
           files.push(await openSource(deps, path, ["checkpoint", "paths", String(index)]));
@@ -36,23 +39,27 @@ export function createCheckpointPublisher(
         const revision = await tellTrouble(deps, "revisions", () =>
           revisions.seal({ workspaceId, files }, { signal: gate.signal }),
         );
-        const checkpoint = { revision, metadata: owned, parent: newest?.ordinal };
+        const checkpoint = { revision, metadata: owned, parent: newest?.ordinal, format, formatVersion };
         const ordinal = await inOrder(() =>
           untilAnswered(gate, trouble, () => admitCheckpoint(records, fence, checkpoint)),
         );
         if (ordinal === undefined) return gate.lose();
-        newest = { ordinal, revision, metadata: owned };
+        newest = { ordinal, revision };
         return revision;
       }),
     );
 }
 
-async function validMetadata(schema: JobSchema, metadata: unknown): Promise<AdmittedCheckpoint["metadata"]> {
-  const validation = await validateValue(schema, metadata, configurationLimits);
-  if (validation.ok) return validation.value;
+/** Metadata that the schema takes, owned, as it was given: whoever resumes there validates it by the schema of then. */
+async function validMetadata(schema: JobSchema, metadata: unknown): Promise<JsonValue> {
+  const given = ownJson(metadata, configurationLimits, metadataPlace);
+  const validation = await validateValue(schema, given, configurationLimits);
+  if (validation.ok) return given;
   const [issue] = validation.issues;
   return refuse(
-    ["checkpoint", "metadata"],
+    metadataPlace,
     `the metadata schema refuses it${issue === undefined ? "" : `, at "${issue.pointer}": ${issue.message}`}`,
   );
 }
+
+const metadataPlace = ["checkpoint", "metadata"];

@@ -238,6 +238,19 @@ test("a provider with external effects that was entered leaves its job for a per
   expect(await world.row(id)).toEqual(before);
 });
 
+test("ten attempts in a row that die before their provider is called cost nothing, and after them each counts", async () => {
+  await using world = await openAttemptWorld();
+  const id = await world.accept("reconcile", () => ({ cells: 1 }), { maxAttempts: 1 });
+  const backend = world.backend();
+  for (let died = 0; died <= 10; died += 1) {
+    expect(await claimOne(backend)).toMatchObject({ attempt: 1 });
+    expect(await world.row(id)).toMatchObject({ state: "running", attempts: 1, unentered: died });
+    await world.advance(leaseSeconds + 1);
+  }
+  expect(await backend.fetch(1)).toEqual([]);
+  expect((await world.story(id)).at(-1)).toBe("failed ATTEMPTS_EXHAUSTED");
+});
+
 test("a provider with external effects that was not entered yet is simply tried again", async () => {
   await using world = await openAttemptWorld();
   const id = await world.accept("reconcile", () => ({ cells: 1 }));
@@ -306,6 +319,19 @@ test("the Jobs job of a running attempt that vanished is replaced, by the same r
   await workOne(lost.backend, await claimOne(lost.backend));
   expect(await world.row(lost.id)).toMatchObject({ state: "completed", attempts: 2 });
   await parked.returnAfterAll();
+});
+
+test("an attempt whose Jobs job vanished before its provider was called costs nothing", async () => {
+  await using world = await openAttemptWorld();
+  const id = await world.accept("restart", () => ({ cells: 1 }), { maxAttempts: 1 });
+  const backend = world.backend();
+  await claimOne(backend);
+  await world.sql.unsafe("truncate jobs.jobs, jobs.ready, jobs.lease, jobs.outcome").simple();
+  await world.advance(2 * leaseSeconds + 1);
+  await world.sweep();
+  expect(await world.row(id)).toMatchObject({ state: "queued", attempts: 0, unentered: 1, dispatch: 2 });
+  await workOne(backend, await claimOne(backend));
+  expect(await world.row(id)).toMatchObject({ state: "completed", attempts: 1 });
 });
 
 test("a claim whose answer comes after that of a later one takes nothing from it", async () => {

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { SQL } from "bun";
 import { DatabaseError } from "../../../plugin/store/drivers/database-error.ts";
 import { JobCancelled, WorkerStopping } from "../../../tasks/worker/abort-reasons.ts";
+import { untilLocksWaitedFor } from "../../../tests/postgres/support/observe.ts";
 import { createJobHost } from "../create-job-host.ts";
 import type { JobSession } from "../records/job-session.ts";
 import { claimOne, openAttemptWorld, workOne } from "./testing/attempt-world.ts";
@@ -113,25 +115,60 @@ test("a job whose provider this worker does not have is handed on to one that ha
   expect(await world.row(id)).toMatchObject({ state: "completed", attempts: 1 });
 });
 
-test("a start that the records do not take is handed on, and counts only if it was recorded", async () => {
+test.each([
+  ["before it was recorded", "queued"],
+  ["after it was recorded", "running"],
+])("a start whose answer is lost %s is handed on, and costs no attempt", async (when, state) => {
   await using world = await openAttemptWorld();
-  const id = await world.accept("restart", () => ({ cells: 1 }));
+  const id = await world.accept("restart", () => ({ cells: 1 }), { maxAttempts: 1 });
   const { attemptRecords } = world.parts();
   let calls = 0;
   const failing: JobSession = {
     ...attemptRecords,
     async query(text, values) {
       calls += 1;
+      if (calls === 2 && when === "after it was recorded") await attemptRecords.query(text, values);
       if (calls === 2) throw new DatabaseError("CONNECTION_CLOSED", "by the test");
       return attemptRecords.query(text, values);
     },
   };
   await expect(world.backend({ attemptRecords: failing }).fetch(1)).rejects.toThrow("CONNECTION_CLOSED");
-  expect(await world.row(id)).toMatchObject({ state: "queued", attempts: 0 });
+  expect(await world.row(id)).toMatchObject({ state });
   await world.advance(2);
   const backend = world.backend();
   await workOne(backend, await claimOne(backend));
-  expect(await world.row(id)).toMatchObject({ state: "completed", attempts: 1 });
+  expect(await world.row(id)).toMatchObject({ state: "completed", attempts: 1, unentered: 0 });
+});
+
+test("an attempt that its worker left is refused what it asks for later, and ends", async () => {
+  await using world = await openAttemptWorld();
+  const running = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<unknown[]>();
+  const id = await world.accept("checkpoint", async (_, services) => {
+    await services.workspace.write("a.vtk", "mesh");
+    running.resolve();
+    await goOn.promise; // a step that does not look at its signal
+    const calls = await Promise.allSettled([
+      services.publishArtifact({ role: "mesh", path: "a.vtk", mediaType: "model/vtk" }),
+      services.publishCheckpoint({ paths: ["a.vtk"], metadata: { step: 1 } }),
+      services.reportProgress({ phase: "late" }),
+      services.writeLog({ level: "info", message: "late" }),
+      services.workspace.write("b.vtk", "late"),
+    ]);
+    ended.resolve(calls.map((call) => (call.status === "rejected" ? call.reason : "accepted")));
+    return { cells: 1 };
+  });
+  const worker = world.worker();
+  await running.promise;
+  await worker.stop({ abort: true, graceMs: 0 });
+  const before = await world.row(id);
+  goOn.resolve();
+  const over = expect.objectContaining({
+    message: expect.stringContaining("its worker has ended without it"),
+  });
+  expect(await ended.promise).toEqual(Array(5).fill(over));
+  expect(await world.row(id)).toEqual(before);
 });
 
 test("publishing outlasts a database that is away, and whose answers are lost", async () => {
@@ -164,15 +201,64 @@ test("publishing outlasts a database that is away, and whose answers are lost", 
   expect(checkpoints).toBe(2);
 });
 
+test.each([
+  ["an artifact", "artifact"],
+  ["a checkpoint", "checkpoint"],
+] as const)(
+  "%s whose first try the server is still at when it is asked for again is recorded once",
+  async (_, table) => {
+    await using world = await openAttemptWorld();
+    await using other = new SQL(world.url, { max: 1 });
+    const { attemptRecords } = world.parts();
+    const held = Promise.withResolvers<void>();
+    let tries = 0;
+    const cut: JobSession = {
+      ...attemptRecords,
+      async query(text, values) {
+        const answer = attemptRecords.query(text, values);
+        if (!text.includes(`insert into "job_host".${table}`)) return answer;
+        tries += 1;
+        await untilLocksWaitedFor(world.sql, tries);
+        if (tries === 2) held.resolve();
+        if (tries > 1) return answer;
+        answer.catch(() => undefined);
+        throw new DatabaseError("CONNECTION_CLOSED", "the link is cut, and the server's session goes on");
+      },
+    };
+    const id = await world.accept("checkpoint", async (_call, services) => {
+      await services.workspace.write("a.vtk", "mesh");
+      const publish = (): Promise<unknown> =>
+        table === "artifact"
+          ? services.publishArtifact({ role: "mesh", path: "a.vtk", mediaType: "model/vtk" })
+          : services.publishCheckpoint({ paths: ["a.vtk"], metadata: { step: 1 } });
+      let published: Promise<unknown> | undefined;
+      await other.begin(async (locking) => {
+        await locking`select 1 from job_host.job where id = ${services.job.jobId} for update`;
+        published = publish();
+        await Promise.race([held.promise, published]);
+      });
+      await published;
+      return { cells: 1 };
+    });
+    const backend = world.backend({ attemptRecords: cut });
+    await workOne(backend, await claimOne(backend));
+    expect(await world.row(id)).toMatchObject({ state: "completed" });
+    const [{ rows }] = await world.sql.unsafe(
+      `select count(*)::int as rows from ${table} where job = '${id}'`,
+    );
+    expect([tries, rows]).toEqual([2, 1]);
+  },
+);
+
 test("a settlement that is asked for again after a lost answer answers the same", async () => {
   await using world = await openAttemptWorld();
   const id = await world.accept("restart", () => ({ cells: 1 }));
   const backend = world.backend();
   const claim = await claimOne(backend);
-  const outcome = { ok: true, result: { kind: "interrupted", spent: true, delaySeconds: 0 } } as const;
+  const outcome = { ok: true, result: { kind: "interrupted", spent: false, delaySeconds: 0 } } as const;
   expect(await backend.settle(claim, outcome)).toBe("settled");
   expect(await backend.settle(claim, outcome)).toBe("settled");
-  expect(await world.row(id)).toMatchObject({ state: "queued", attempts: 1, dispatch: 2 });
+  expect(await world.row(id)).toMatchObject({ state: "queued", attempts: 0, dispatch: 2 });
   await workOne(backend, await claimOne(backend));
   expect(await world.story(id)).toHaveLength(6);
 });

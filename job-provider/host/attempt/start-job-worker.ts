@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import * as v from "valibot";
 import { describeIssue, integer, withoutUndefined } from "../../../tasks/check-options.ts";
 import { SchemaUnfit } from "../../../tasks/jobs/migration/verify-schema.ts";
@@ -33,10 +32,8 @@ export function startJobWorker(parts: HostParts, options: JobWorkerOptions = {})
   const { concurrency } = checkOptions(options);
   const sweeps = new Set<Promise<void>>();
   const ready = succeedOnce(async () => {
-    await Promise.all([
-      parts.ready().catch(endWithUnfitSchema),
-      mkdir(parts.workspaceDirectory, { recursive: true, mode: 0o700 }),
-    ]);
+    await parts.ready().catch(endWithUnfitSchema);
+    await parts.workspaces(); // where none can be, no job is taken
     const sweep: Promise<void> = sweepWorkspaces(parts).finally(() => sweeps.delete(sweep));
     sweeps.add(sweep);
   });

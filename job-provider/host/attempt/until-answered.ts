@@ -5,9 +5,10 @@ import { backoffMs } from "../../../tasks/worker/backoff.ts";
 import type { AttemptGate } from "./attempt-gate.ts";
 
 /**
- * The answer of a statement that may be asked again, however long the database is away: until the attempt's lease can no longer be proven.
+ * The answer of a statement that may be asked again, however long the database is away: until the attempt's lease can no longer be proven, or
+ * the records are closed.
  *
- * @throws JobAttemptOver. @throws DatabaseError for a statement that the database refuses
+ * @throws JobAttemptOver. @throws DatabaseError for a statement that the database refuses. @throws RecordsClosed
  */
 export async function untilAnswered<T>(
   gate: AttemptGate,
@@ -21,6 +22,7 @@ export async function untilAnswered<T>(
       trouble.ends("attempt");
       return answer;
     } catch (error) {
+      gate.checkHeld();
       if (databaseFailure(error).kind !== "unavailable") throw error;
       trouble.begins("attempt", error);
     }

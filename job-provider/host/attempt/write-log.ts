@@ -8,6 +8,8 @@ import { appendLog } from "./records/append-log.ts";
 /** The log of one attempt. */
 export interface LogWriter {
   readonly writeLog: JobAttemptServices["writeLog"];
+  /** A line of the host's own, which no rate holds back, also once the provider has returned. @throws JobAttemptOver */
+  say(entry: JobLogEntry): Promise<void>;
   /** Says how many lines were dropped since the last one. Never rejects. */
   flush(): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createLogWriter(
         if (!rate.take()) return;
         await Promise.all([tellRefused(), append(checked)]);
       }),
+    say: append,
     async flush() {
       await Promise.resolve(tellRefused()).catch(() => undefined); // the attempt is over: nobody reads its last words
     },

@@ -79,7 +79,7 @@ test("every refusal of a command has its code, and runs nothing", async () => {
   expect(await codeOf("replay-safe", { commandId: "another", expectedRevision: 2 })).toBe("JOB_TERMINAL");
   expect(calls).toHaveLength(1);
   const without = world.host({ providers: [] });
-  expect(await without.command(reference, "replay-safe", request)).toMatchObject({
+  expect(await without.command(reference, "replay-safe", { ...request, commandId: "new" })).toMatchObject({
     code: "PROVIDER_NOT_FOUND",
   });
   await expect(host.command(reference, "replay-safe", { ...request, commandId: "" })).rejects.toThrow(
@@ -87,7 +87,7 @@ test("every refusal of a command has its code, and runs nothing", async () => {
   );
 });
 
-test("a command that throws or answers wrongly has failed for good, and its text is nowhere", async () => {
+test("a command that throws or answers wrongly has failed for good, and onError alone has its text", async () => {
   await using world = await openHostWorld();
   const canary = ["CANARY", "command"].join("-");
   let calls = 0;
@@ -110,6 +110,11 @@ test("a command that throws or answers wrongly has failed for good, and its text
   expect(calls).toBe(2);
   const [{ row }] = await world.sql`select string_agg(c::text, ' ') as row from command c`;
   expect(row).not.toContain(canary);
+  const during = "command replay-safe";
+  expect(world.told).toMatchObject([
+    { name: "JobProviderFailure", job: reference, during, cause: { message: canary } },
+    { name: "JobProviderFailure", job: reference, during, code: "RESULT_INVALID" },
+  ]);
 });
 
 test("a runner that was killed is replayed, reconciled or never known again, as the policy says", async () => {
@@ -213,4 +218,55 @@ test("a caller's signal reaches the command, and ends the wait for somebody else
   await expect(wait).rejects.toThrow();
   aborting.abort();
   expect(await asked).toEqual({ ok: true, value: 9 });
+});
+
+test("what is recorded of a command is given without its provider, and whoever waits for one needs none", async () => {
+  await using world = await openHostWorld();
+  counting(world);
+  const host = world.host();
+  const without = world.host({ providers: [] });
+  const reference = await world.accept(host);
+  await host.command(reference, "replay-safe", request);
+  expect(await without.command(reference, "replay-safe", request)).toEqual({ ok: true, value: 42 });
+  const other = { ...request, value: { by: "no number" } };
+  expect(await without.command(reference, "replay-safe", other)).toMatchObject({ code: "COMMAND_CONFLICT" });
+  const slow = held(world);
+  const begun = host.command(reference, "non-replayable", { ...request, commandId: "slow" });
+  await slow.entered;
+  const waiting = without.command(reference, "non-replayable", { ...request, commandId: "slow" });
+  slow.release();
+  expect([await begun, await waiting]).toEqual([
+    { ok: true, value: 1 },
+    { ok: true, value: 1 },
+  ]);
+});
+
+test("a command that breaks off because it was asked to has an unknown outcome, and its policy says at once what becomes of it", async () => {
+  await using world = await openHostWorld();
+  const host = world.host();
+  let entered = 0;
+  const all = Promise.withResolvers<void>();
+  world.work.command = async ({ signal }) => {
+    entered += 1;
+    if (entered === policies.length) all.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    signal.throwIfAborted();
+  };
+  const asked = await Promise.all(
+    policies.map(async (policy) => {
+      const reference = await world.accept(host);
+      return { policy, reference, outcome: host.command(reference, policy, request) };
+    }),
+  );
+  await all.promise;
+  await host.close();
+  const unknown = { ok: false, code: "COMMAND_OUTCOME_UNKNOWN" } as const;
+  for (const { outcome } of asked) expect(await outcome).toEqual(unknown);
+  const calls = counting(world);
+  const again = world.host();
+  const outcomes = asked.map(({ policy, reference }) => again.command(reference, policy, request));
+  expect(await Promise.all(outcomes)).toEqual([{ ok: true, value: 42 }, unknown, unknown]);
+  expect(calls).toHaveLength(1);
+  const stories = await Promise.all(asked.map(({ reference }) => world.story(reference)));
+  expect(stories).toEqual([["queued"], ["queued", "attention_required COMMAND_OUTCOME_UNKNOWN"], ["queued"]]);
 });

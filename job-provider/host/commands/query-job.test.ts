@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { JobContentMismatch } from "../../ports/job-content.ts";
 import { openHostWorld } from "../testing/host-world.ts";
 
 test("a query gets the validated input, the snapshot and the artifacts, and its result is validated", async () => {
@@ -24,9 +25,33 @@ test("a query gets the validated input, the snapshot and the artifacts, and its 
   });
   expect(await ask("wrong")).toEqual({ ok: false, code: "RESULT_INVALID" });
   expect(await ask("throw")).toEqual({ ok: false, code: "PROVIDER_EXECUTION_FAILED" });
+  expect(world.told).toMatchObject([
+    { during: "query about", code: "RESULT_INVALID", providerId: expect.any(String) },
+    { during: "query about", cause: { message: ["CANARY", "query"].join("-") } },
+  ]);
   expect(await ask(7)).toMatchObject({ code: "INPUT_INVALID", issues: [{ pointer: "/question" }] });
   const events = await world.story(reference);
   expect(events).toEqual(["queued", "running", "completed"]);
+});
+
+test("artifacts are verified while they are read, also those of a store that does not look", async () => {
+  await using world = await openHostWorld();
+  world.work.execute = async ({ workspace, publishArtifact }) => {
+    await workspace.write("out.txt", "true");
+    await publishArtifact({ role: "mesh", path: "out.txt", mediaType: "text/plain" });
+    return { cells: 1 };
+  };
+  const host = world.host();
+  const reference = await world.accept(host);
+  const worker = host.startWorker();
+  await Array.fromAsync(host.watch(reference));
+  await worker.stop();
+  const read = async () => new Blob(["evil"]).stream();
+  const blind = world.host({ artifacts: { ...world.artifacts, read } });
+  const [artifact] = (await blind.artifacts(reference)) ?? [];
+  await expect(Array.fromAsync(artifact?.read() ?? [])).rejects.toBeInstanceOf(JobContentMismatch);
+  const asked = blind.query(reference, "about", { value: { question: "what is in it?" } });
+  expect(await asked).toEqual({ ok: false, code: "PROVIDER_EXECUTION_FAILED" });
 });
 
 test("a query of no job, of no provider or of no such name is refused", async () => {

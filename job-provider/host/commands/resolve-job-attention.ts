@@ -93,6 +93,6 @@ async function completionOf(
       throw new JobHostError("store-failed", { cause });
     },
   );
-  if (problem === "ARTIFACT_MISSING" || problem === "ARTIFACT_MISMATCH") return refuseCall(problem);
+  if (problem !== undefined) return refuseCall(problem.code);
   return { state: "completed", result: JSON.stringify(validation.value) };
 }

@@ -5,6 +5,9 @@ import type { JobSnapshot } from "../../lifecycle/job-snapshot.ts";
 import type { AnyJobCommand, AnyJobQuery } from "../../provider/define-job-provider.ts";
 import type { JobReadableArtifact } from "../../provider/job-artifact.ts";
 import { configurationLimits } from "../../submission/read-configuration.ts";
+import { checkResult } from "../check-result.ts";
+import type { HostParts } from "../host-parts.ts";
+import { tellProviderFailure } from "../job-provider-failure.ts";
 import { type JobCallRefused, refuseCall } from "./job-call-outcome.ts";
 
 /** How a query or a command of a provider ended: with a result that its schema takes, or without one. */
@@ -12,35 +15,35 @@ export type ExtensionOutcome =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly code: "PROVIDER_EXECUTION_FAILED" | "RESULT_INVALID" };
 
-/** What a caller gave, as owned JSON, and the schema's output for it. */
-export interface ExtensionInput {
-  readonly ok: true;
-  readonly given: JsonValue;
-  readonly input: JsonValue;
-}
-
-/** An input that its schema takes, or the refusal. A schema that throws has not taken it. */
-export async function readExtensionInput(
-  extension: Pick<AnyJobQuery, "inputSchema">,
-  value: unknown,
-): Promise<ExtensionInput | JobCallRefused> {
-  let given: JsonValue;
+/** What a caller gave, as owned JSON, or the refusal. */
+export function readGiven(value: unknown): { readonly ok: true; readonly value: JsonValue } | JobCallRefused {
   try {
-    given = ownJson(value, configurationLimits);
+    return { ok: true, value: ownJson(value, configurationLimits) };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const issue = Object.freeze({ pointer: "", message: error.message });
     return refuseCall("INPUT_INVALID", Object.freeze([issue]));
   }
+}
+
+/** The schema's output for what a caller gave, or the refusal. A schema that throws has not taken it. */
+export async function validateExtensionInput(
+  extension: Pick<AnyJobQuery, "inputSchema">,
+  given: JsonValue,
+): Promise<{ readonly ok: true; readonly input: JsonValue } | JobCallRefused> {
   const validation = await validated(extension.inputSchema, given);
   if (validation === undefined) return refuseCall("INPUT_INVALID");
   return validation.ok
-    ? { ok: true, given, input: validation.value }
+    ? { ok: true, input: validation.value }
     : refuseCall("INPUT_INVALID", validation.issues);
 }
 
-/** Runs a query or a command on a validated input. What it throws is dropped: a provider's text may hold anything. */
+/**
+ * Runs a query or a command on a validated input. What it throws, or what is wrong with its result, goes to the host's `onError` and into no
+ * answer: a provider's text may hold anything. One that ends because it was asked to is no failure to tell of.
+ */
 export async function runExtension(
+  host: Pick<HostParts, "hostId" | "onError">,
   extension: AnyJobQuery | AnyJobCommand,
   call: {
     readonly snapshot: JobSnapshot;
@@ -50,16 +53,23 @@ export async function runExtension(
     readonly commandId?: string;
   },
 ): Promise<ExtensionOutcome> {
+  const { reference, provider } = call.snapshot;
+  const kind = call.commandId === undefined ? "query" : "command";
+  const facts = { jobId: reference.jobId, providerId: provider.id, during: `${kind} ${extension.name}` };
+  const fail = (code: "PROVIDER_EXECUTION_FAILED" | "RESULT_INVALID", cause: unknown): ExtensionOutcome => {
+    if (!call.signal.aborted) tellProviderFailure(host, { ...facts, code }, cause);
+    return Object.freeze({ ok: false, code });
+  };
   let result: unknown;
   try {
     result = await (extension.execute as (call: unknown) => unknown)(Object.freeze({ ...call }));
-  } catch {
-    return Object.freeze({ ok: false, code: "PROVIDER_EXECUTION_FAILED" });
+  } catch (error) {
+    return fail("PROVIDER_EXECUTION_FAILED", error);
   }
-  const validation = await validated(extension.resultSchema, result);
-  return validation?.ok === true
-    ? Object.freeze({ ok: true, value: validation.value })
-    : Object.freeze({ ok: false, code: "RESULT_INVALID" });
+  const checked = await checkResult(extension.resultSchema, result);
+  return checked.ok
+    ? Object.freeze({ ok: true, value: checked.value })
+    : fail("RESULT_INVALID", checked.cause);
 }
 
 /** Undefined when the schema throws. */

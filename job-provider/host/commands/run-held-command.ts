@@ -9,13 +9,14 @@ import type { JobSnapshot } from "../../lifecycle/job-snapshot.ts";
 import type { AnyJobCommand } from "../../provider/define-job-provider.ts";
 import type { JobReadableArtifact } from "../../provider/job-artifact.ts";
 import type { HostParts } from "../host-parts.ts";
+import { abandonCommandIfHeld } from "../records/abandon-commands.ts";
 import { commandLeaseSeconds } from "../records/begin-command.ts";
 import { type CommandEnd, endCommandIfHeld } from "../records/end-command.ts";
 import { type CommandRun, holdCommand } from "../records/hold-command.ts";
 import { readCommand } from "../records/read-command.ts";
 import { type JobCallOutcome, refuseCall } from "./job-call-outcome.ts";
 import { recordedOutcome } from "./recorded-outcome.ts";
-import { runExtension } from "./run-extension.ts";
+import { type ExtensionOutcome, runExtension } from "./run-extension.ts";
 
 /** A command whose record is ours. */
 export interface HeldCommand {
@@ -33,7 +34,8 @@ const leaseMs = commandLeaseSeconds * 1000;
 
 /**
  * Runs a command while its record is kept ours, and records how it ended. Its signal also aborts once the record may be somebody else's; what
- * it answers then counts for nothing, and the outcome is unknown.
+ * it answers then counts for nothing, and the outcome is unknown. So it is when a command that was asked to end has no result: it may have
+ * broken off in the middle of its effect.
  */
 export async function runHeldCommand(host: HostParts, held: HeldCommand): Promise<JobCallOutcome> {
   const { run, command, input, snapshot, artifacts } = held;
@@ -55,15 +57,18 @@ export async function runHeldCommand(host: HostParts, held: HeldCommand): Promis
     const signal = AbortSignal.any([held.signal, lost.signal]);
     const { commandId } = run;
     const call = { snapshot, input, artifacts, signal, commandId };
-    const outcome = await runExtension(command, call);
-    const end: CommandEnd = outcome.ok
-      ? { state: "done", result: JSON.stringify(outcome.value) }
-      : { state: "failed", code: outcome.code };
+    const outcome = await runExtension(host, command, call);
+    const end = endOf(outcome, signal);
     return await recordEnd(host, { run, end, lease });
   } finally {
     callOffFence();
     await heartbeat.stop();
   }
+}
+
+function endOf(outcome: ExtensionOutcome, { aborted }: AbortSignal): CommandEnd | undefined {
+  if (outcome.ok) return { state: "done", result: JSON.stringify(outcome.value) };
+  return aborted ? undefined : { state: "failed", code: outcome.code };
 }
 
 /** Aborts when the lease can no longer be proven by this process's own clock. Returns what calls it off. */
@@ -77,15 +82,16 @@ function fenceBy(lease: Lease, lost: AbortController): () => void {
   return () => callOff();
 }
 
-/** Records the end as long as the lease lasts; what is recorded is what counts. */
+/** Records the end as long as the lease lasts, or that nobody knows it: what is recorded is what counts. */
 async function recordEnd(
   { records, trouble }: HostParts,
-  ended: { readonly run: CommandRun; readonly end: CommandEnd; readonly lease: Lease },
+  ended: { readonly run: CommandRun; readonly end: CommandEnd | undefined; readonly lease: Lease },
 ): Promise<JobCallOutcome> {
   const { run, end, lease } = ended;
   for (let failures = 1; lease.isSafe; failures += 1) {
     try {
-      await endCommandIfHeld(records, run, end);
+      if (end === undefined) await abandonCommandIfHeld(records, run);
+      else await endCommandIfHeld(records, run, end);
       const stored = await readCommand(records, run.job, run.commandId);
       trouble.ends("command");
       const isOurs = stored?.runner === run.runner && stored.end.state !== "running";

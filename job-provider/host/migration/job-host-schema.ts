@@ -12,7 +12,7 @@ export const jobHostSchema: SchemaOwner = {
     [
       "job",
       `select, insert, update (run_at, look_at, lease_until, finished_at, progress_at, revision, dispatch, delivery, attempts,
-      max_attempts, artifact_sequence, log_count, resumed_from, entered, state, job_id, settled_by, code, progress, result)`,
+      max_attempts, artifact_sequence, log_count, resumed_from, entered, unentered, state, job_id, settled_by, code, progress, result)`,
     ],
     ["event", "select, insert"],
     ["artifact", "select, insert, update (discarded_at)"],

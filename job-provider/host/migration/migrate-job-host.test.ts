@@ -124,6 +124,32 @@ test("a runtime role runs a host from submission to command, and may do nothing 
   await query(`drop owned by ${role.quoted}`, world.url);
 });
 
+test("a role without rights is told what gives them, and an absent database where it is not", async () => {
+  await using world = await openHostWorld();
+  const { query, createRole } = await operatorDatabase();
+  const role = await createRole();
+  const url = new URL(world.url);
+  const asRole = new URL(role.url);
+  [url.username, url.password] = [asRole.username, asRole.password];
+  await query(`grant connect on database "${url.pathname.slice(1)}" to ${role.quoted}`, world.url);
+  const host = world.host({ database: { connectionString: url.href } });
+  await expect(host.list()).rejects.toMatchObject({
+    code: "schema-unfit",
+    message: expect.stringContaining("(42501): migrate as the schema's owner, with the host's role"),
+  });
+  await expect(migrateJobHost({ connectionString: url.href, schema: "mine" })).rejects.toMatchObject({
+    code: "schema-unfit",
+    message: expect.stringContaining("as a role that may create schemas"),
+  });
+  await query(`drop owned by ${role.quoted}`, world.url);
+  url.pathname = "/nowhere";
+  const lost = world.host({ database: { connectionString: url.href } });
+  await expect(lost.list()).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/\/nowhere does not exist \(3D000\)$/),
+  });
+});
+
 test("events are append-only for the owner too", async () => {
   await using world = await openHostWorld();
   await world.accept(world.host());

@@ -1,7 +1,8 @@
+import { placeOf } from "../../../tasks/advise-on-database.ts";
 import { RoleUnfit } from "../../../tasks/jobs/migration/grant-runtime.ts";
 import { migrateSchema } from "../../../tasks/jobs/migration/migrate-schema.ts";
 import { readMigrationsOf } from "../../../tasks/jobs/migration/migrations.ts";
-import { SchemaUnfit } from "../../../tasks/jobs/migration/verify-schema.ts";
+import { asHostError } from "../as-host-error.ts";
 import { checkMigrateJobHostOptions, type JobHostDatabase, recordsOf } from "../host-options.ts";
 import { JobHostError } from "../job-host-error.ts";
 import { jobHostSchema } from "./job-host-schema.ts";
@@ -32,6 +33,9 @@ export async function migrateJobHost(options: MigrateJobHostOptions): Promise<vo
     await migrateSchema(jobHostSchema, migrations, { database: recordsOf(checked), schema, runtimeRole });
   } catch (cause) {
     if (cause instanceof RoleUnfit) throw new JobHostError("invalid-options", { cause });
-    throw new JobHostError(cause instanceof SchemaUnfit ? "schema-unfit" : "unavailable", { cause });
+    const place = placeOf(checked.connectionString);
+    const grants = "migrate as the schema's owner, or as a role that may create schemas in the database";
+    const told = asHostError(cause, { place, grants });
+    throw told instanceof JobHostError ? told : new JobHostError("unavailable", { cause });
   }
 }

@@ -1,8 +1,9 @@
 import { instantText } from "../../../tasks/jobs/records/record-session.ts";
 import type { JobSnapshot } from "../../lifecycle/job-snapshot.ts";
-import type { JobSession } from "./job-session.ts";
+import type { JobSession, LockingJobSession } from "./job-session.ts";
 import { dispatchGraceSeconds } from "./queue-again.ts";
 import { asJson, type Dispatch, type RecoveryMode } from "./record-types.ts";
+import { submissionLock } from "./submission-lock.ts";
 
 /** A job that has been admitted. */
 export interface NewJob extends Pick<JobSnapshot, "provider" | "input" | "configuration"> {
@@ -15,12 +16,24 @@ export interface NewJob extends Pick<JobSnapshot, "provider" | "input" | "config
 }
 
 /**
- * Accepts a job: the record, its first event and its first dispatch. Undefined when the submission key is taken; whoever holds it has
- * committed. One that is being taken is waited for.
+ * Accepts a job: the record, its first event and its first dispatch. Undefined when the submission key is taken, by a job that is committed;
+ * or when the signal has aborted before the key's lock was ours: whoever gives up before that has not submitted anything.
  */
-export async function insertJob(session: JobSession, job: NewJob): Promise<Dispatch | undefined> {
-  const { clock, table, hostId } = session;
-  const text = `
+export async function insertJob(
+  session: LockingJobSession,
+  job: NewJob,
+  signal?: AbortSignal,
+): Promise<Dispatch | undefined> {
+  const lock = submissionLock(session.hostId, job.keyDigest);
+  const [row] = await session.alone(lock, async (locked) =>
+    signal?.aborted === true ? [] : locked.query(insertText(session), insertValues(session, job)),
+  );
+  return row === undefined ? undefined : { id: job.id, dispatch: 1, runAt: row["runat"] as string };
+}
+
+/** The lock comes before, in a statement of its own: this one waits for its tables before any part of it is run. */
+function insertText({ clock, table }: JobSession): string {
+  return `
     with moment as materialized (select ${clock} as now),
     accepted as (
       insert into ${table("job")} (id, host_id, key_digest, request_digest, provider_id, provider_version, manifest_digest, recovery,
@@ -38,7 +51,10 @@ export async function insertJob(session: JobSession, job: NewJob): Promise<Dispa
       select id, 1, accepted_at, 'job-accepted', state from accepted
     )
     select id::text as id, ${instantText("run_at")} as runat from accepted`;
-  const [row] = await session.query(text, [
+}
+
+function insertValues({ hostId }: JobSession, job: NewJob): string[] {
+  return [
     hostId,
     job.id,
     job.keyDigest,
@@ -51,6 +67,5 @@ export async function insertJob(session: JobSession, job: NewJob): Promise<Dispa
     JSON.stringify(job.input),
     JSON.stringify(job.configuration.value),
     job.configuration.digest,
-  ]);
-  return row === undefined ? undefined : { id: job.id, dispatch: 1, runAt: row["runat"] as string };
+  ];
 }

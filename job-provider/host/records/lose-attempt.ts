@@ -3,7 +3,8 @@ import type { JobSession } from "./job-session.ts";
 /**
  * The one rule of how an open job `l` goes on when its present attempt is gone, as the path of a move; a job that no attempt held keeps its
  * attempts. Who entered a provider that has external effects leaves a question for a person; spent attempts end the job; any other is
- * queued again, and `running` when it is taken in the same statement.
+ * queued again, and `running` when it is taken in the same statement. An attempt that never called its provider is no attempt: see
+ * {@link attemptsLeftBy}.
  */
 export function lostPath(then: "queued" | "running", { spent = attemptsSpent }: LossRule = {}): string {
   const again = then === "running" ? "'{waiting,queued,running}'" : "'{waiting,queued}'";
@@ -27,7 +28,21 @@ export interface LossRule {
   readonly code?: "ATTEMPT_LOST" | null;
 }
 
-const attemptsSpent = "l.attempts >= l.max_attempts";
+/** The attempt that is gone never called its provider: files, a store, the database or the process stood in the way, not the work. */
+export const neverEntered = "(l.state = 'running' and not l.entered)";
+
+/** How many such attempts in a row do not count. After them each does: a job that can never be laid out has to end. */
+const freeTries = 10;
+
+const isFree = `(${neverEntered} and l.unentered < ${freeTries})`;
+
+const attemptsSpent = `l.attempts >= l.max_attempts and not ${isFree}`;
+
+/** The attempts of a job `l` after a loss, as SQL: the one that is gone counts, unless it was one of the first in a row that never called the provider. */
+export const attemptsLeftBy: string = `l.attempts - case when ${isFree} then 1 else 0 end`;
+
+/** How many attempts in a row have ended without calling the provider, after a loss of `l`, as SQL. */
+export const unenteredAfter: string = `l.unentered + case when ${neverEntered} then 1 else 0 end`;
 
 /** Only the outside world knows what became of it. */
 const isParked = "l.state = 'running' and l.entered and l.recovery = 'reconcile-external-effect'";

@@ -12,7 +12,13 @@ export interface StoredCommand {
   readonly valueDigest: string;
   readonly runner: string;
   readonly end:
-    | { readonly state: "running" /** Its lease is over: the runner is dead. */; readonly isDead: boolean }
+    | {
+        readonly state: "running";
+        /** Its lease is over: the runner is dead. */
+        readonly isDead: boolean;
+        /** It may be run again then. */
+        readonly isReplaySafe: boolean;
+      }
     | { readonly state: "done"; readonly value: JsonValue }
     | { readonly state: "failed"; readonly code: CommandFailureCode }
     | { readonly state: "unknown" };
@@ -26,7 +32,7 @@ export async function readCommand(
 ): Promise<StoredCommand | undefined> {
   const { clock, table, hostId } = session;
   const text = `select c.name, c.value_digest as digest, c.runner::text as runner, c.state, c.code, c.result::text as result,
-      c.lease_until <= ${clock} as dead
+      c.lease_until <= ${clock} as dead, c.policy = 'replay-safe' as again
     from ${table("command")} c join ${table("job")} j on j.id = c.job
     where j.host_id = $1::text and c.job = $2::text::uuid and c.command_id = $3::text`;
   const [row] = await session.query(text, [hostId, job, asJson(commandId)]);
@@ -41,7 +47,8 @@ export async function readCommand(
 
 function endOf(row: Readonly<Record<string, unknown>>): StoredCommand["end"] {
   const state = row["state"] as StoredCommand["end"]["state"];
-  if (state === "running") return { state, isDead: row["dead"] === true };
+  if (state === "running")
+    return { state, isDead: row["dead"] === true, isReplaySafe: row["again"] === true };
   if (state === "done") return { state, value: ownJson(JSON.parse(row["result"] as string)) };
   if (state === "failed") return { state, code: row["code"] as CommandFailureCode };
   return { state };

@@ -1,7 +1,7 @@
 import type { LostDispatch } from "../../../tasks/jobs/records/next-dispatch.ts";
 import { instantText } from "../../../tasks/jobs/records/record-session.ts";
 import type { JobSession } from "./job-session.ts";
-import { discardLost, lostCodes, lostPath } from "./lose-attempt.ts";
+import { attemptsLeftBy, discardLost, lostCodes, lostPath, unenteredAfter } from "./lose-attempt.ts";
 import { moveJobs } from "./move-jobs.ts";
 import { dispatchGraceSeconds } from "./queue-again.ts";
 import { type Dispatch, openStates } from "./record-types.ts";
@@ -24,7 +24,9 @@ export async function replaceDispatch(
         and (l.lease_until is null or l.lease_until < ${clock} - make_interval(secs => $6::text::float8))`,
     path: lostPath("queued"),
     codes: lostCodes(),
-    set: `dispatch = l.dispatch + 1,
+    set: `attempts = ${attemptsLeftBy},
+        unentered = ${unenteredAfter},
+        dispatch = l.dispatch + 1,
         job_id = null,
         delivery = 0,
         look_at = ${clock} + interval '${dispatchGraceSeconds} seconds'`,

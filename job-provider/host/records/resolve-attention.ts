@@ -33,6 +33,7 @@ export async function resolveAttentionIfAsked(
     path: "array[$4::text]",
     codes: "array[$5::text]",
     set: `result = $6::text::json,
+        unentered = 0,
         max_attempts = case when $4::text = 'queued' then greatest(l.max_attempts, l.attempts + 1) else l.max_attempts end,
         ${queueAgain(session.clock)}`,
     returning: `j.revision, j.dispatch, ${instantText("j.run_at")} as runat`,

@@ -3,6 +3,7 @@ import type { JobEffectiveConfiguration } from "../../lifecycle/job-snapshot.ts"
 import { matchHostCapabilities } from "../../provider/match-host-capabilities.ts";
 import type { JobInput, JobSubmitInput } from "../../submission/job-submit-input.ts";
 import type { JobRefusalCode, JobValidationIssue } from "../../submission/job-submit-outcome.ts";
+import { layoutProblems } from "../../tree/layout-problems.ts";
 import type { JobTreeEntry } from "../../tree/tree-digest.ts";
 import { treeDigest } from "../../tree/tree-digest.ts";
 import type { HostedProvider, HostParts } from "../host-parts.ts";
@@ -24,12 +25,12 @@ export type Admission =
     }
   | Refusal;
 
-/** Most missing files that are told of one submission. */
+/** Most files that are missing or do not fit that are told of one submission. */
 const issueLimit = 100;
 
 /**
  * Looks whether the host can take a submission: the provider as the caller saw it, the host's facts, the sealed input with the selected files,
- * and the configuration, in this order.
+ * which an attempt has to be able to have side by side, and the configuration, in this order.
  *
  * @throws JobHostError `store-failed` or `provider-failed`; the signal's reason
  */
@@ -72,11 +73,15 @@ async function refuseInput(
   }
   if (digest !== revision.treeDigest) return { ok: false, code: "REVISION_CHANGED" };
   const files = new Set(entries.map(({ path }) => path));
+  const misfits = layoutProblems(paths);
   const issues = paths
-    .map((path, index) => ({ path, pointer: `/input/paths/${index}` }))
-    .filter(({ path }) => !files.has(path))
+    .map((path, index) => ({
+      pointer: `/input/paths/${index}`,
+      message: files.has(path) ? misfits.get(path) : "the revision has no such file",
+    }))
+    .filter((issue): issue is JobValidationIssue => issue.message !== undefined)
     .slice(0, issueLimit)
-    .map(({ pointer }) => Object.freeze({ pointer, message: "the revision has no such file" }));
+    .map((issue) => Object.freeze(issue));
   return issues.length === 0
     ? undefined
     : { ok: false, code: "INPUT_FILE_MISSING", issues: Object.freeze(issues) };

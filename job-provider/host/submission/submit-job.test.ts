@@ -4,6 +4,7 @@ import { digestJson } from "../../canonical/digest.ts";
 import type { JobSubmitOutcome } from "../../submission/job-submit-outcome.ts";
 import { requestDigest } from "../../submission/request-digest.ts";
 import { digestWith } from "../../testing/valid-submission.ts";
+import { treeDigest } from "../../tree/tree-digest.ts";
 import { hostProviders } from "../testing/host-providers.ts";
 import { openHostWorld } from "../testing/host-world.ts";
 
@@ -60,13 +61,15 @@ test("another request under a used key is refused, and keys of two hosts are apa
   await using world = await openHostWorld();
   const host = world.host();
   const submission = world.submission();
-  await host.submit(submission);
+  const first = await host.submit(submission);
+  if (first.status !== "accepted") throw new Error(first.status);
   const other = { ...submission, input: { ...submission.input, paths: ["/a.txt"] } };
   expect(await host.submit(other)).toEqual({
     status: "refused",
     hostId: "test",
     submissionKey: submission.submissionKey,
     code: "SUBMISSION_KEY_CONFLICT",
+    reference: first.reference,
   });
   const elsewhere = await world.host({ hostId: "elsewhere" }).submit(other);
   expect(elsewhere).toMatchObject({ status: "accepted", deduplicated: false });
@@ -124,6 +127,24 @@ test("every refusal has its code, and leaves no job", async () => {
   ).toEqual(["EFFECTIVE_DIGEST_MISMATCH", none]);
   const [{ jobs }] = await world.sql`select count(*)::int as jobs from job`;
   expect(jobs).toBe(0);
+});
+
+test("files that no attempt can have side by side are refused, unless only one of them is selected", async () => {
+  await using world = await openHostWorld();
+  const long = `/${"n".repeat(256)}`;
+  const digest = digestWith("0");
+  const entries = ["/a", "/a/b", long].map((path) => ({ path, length: 1, digest }));
+  const host = world.host({ revisions: { ...world.revisions, list: async () => entries } });
+  const revision = { ...world.revision, treeDigest: treeDigest(entries) };
+  const submit = (paths: readonly string[]) => host.submit(world.submission({ input: { revision, paths } }));
+  expect(await submit([long, "/a/b", "/a"])).toMatchObject({
+    code: "INPUT_FILE_MISSING",
+    issues: [
+      { pointer: "/input/paths/0", message: "a name of more than 255 bytes" },
+      { pointer: "/input/paths/2", message: "a file where another path has a folder" },
+    ],
+  });
+  expect(await submit(["/a/b"])).toMatchObject({ status: "accepted" });
 });
 
 test("a provider whose requirements the host's facts do not meet is refused", async () => {

@@ -42,6 +42,19 @@ export function refusedOutcome(
   return Object.freeze({ status: "refused", hostId, submissionKey, code, ...(issues && { issues }) });
 }
 
+/** There is a job of another request under its key. */
+export function conflictOutcome({ hostId, request }: Submission, jobId: string): JobRefused {
+  const { submissionKey } = request;
+  const reference = Object.freeze({ hostId, jobId });
+  return Object.freeze({
+    status: "refused",
+    hostId,
+    submissionKey,
+    code: "SUBMISSION_KEY_CONFLICT",
+    reference,
+  });
+}
+
 /** Nobody can say yet. */
 export function unknownOutcome({ hostId, request, requestDigest }: Submission): JobOutcomeUnknown {
   return Object.freeze({

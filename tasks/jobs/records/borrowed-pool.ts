@@ -52,7 +52,9 @@ function pgDriver(pool: PgPool): BorrowedDriver {
   return {
     query: (text, values) => runPg(pool, text, values),
     async transaction(work) {
-      const client = await pool.connect();
+      const client = await pool.connect().catch((error: unknown) => {
+        throw withCode(error);
+      });
       let broken = true;
       try {
         await runPg(client, "begin");
@@ -80,7 +82,19 @@ function pgDriver(pool: PgPool): BorrowedDriver {
 function bunDriver(pool: BunPool): BorrowedDriver {
   return {
     query: (text, values) => runBun(pool, text, values),
-    transaction: (work) => pool.begin((sql) => work(sessionOf(sql))),
+    async transaction(work) {
+      let ownError: { readonly error: unknown } | undefined;
+      try {
+        return await pool.begin((sql) =>
+          work(sessionOf(sql)).catch((error: unknown) => {
+            ownError = { error };
+            throw error;
+          }),
+        );
+      } catch (error) {
+        throw ownError?.error === error ? error : withCode(error); // its begin or commit
+      }
+    },
     close: async () => undefined,
   };
 }

@@ -9,6 +9,7 @@ import type {
   Subscription,
 } from "../../../plugin/store/drivers/driver.ts";
 import { openDriver } from "../../../plugin/store/drivers/open-driver.ts";
+import { SafeCause } from "../../task-queue-error.ts";
 import { type BorrowedDriver, type BorrowedPool, borrowDriver } from "./borrowed-pool.ts";
 import { openDriverBeside } from "./driver-beside.ts";
 
@@ -30,6 +31,9 @@ const statementTimeoutMs = 15_000;
 /** How much longer than the server's own time-out an answer may take before the connection counts as dead. */
 const stallMarginMs = 5000;
 const maxTries = 5;
+/** A text each, since a client makes nothing of a void. */
+const holdLock = `select set_config('idle_in_transaction_session_timeout', '5s', true) as bound,
+  pg_advisory_xact_lock($1::text::bigint)::text as held`;
 
 /** What one that listens is told. */
 export interface Hears {
@@ -38,6 +42,15 @@ export interface Hears {
   onListening(): void;
   /** The connections have been replaced, and this subscription with them. */
   onLost(): void;
+}
+
+/** The records were closed by their owner: no statement is sent any more, and asking again is of no use. */
+export class RecordsClosed extends SafeCause {
+  override readonly name = "RecordsClosed";
+
+  constructor() {
+    super("the connections to the records are closed");
+  }
 }
 
 /** The connections to the records. Every statement is answered or refused within a bound, whatever the network does. */
@@ -53,12 +66,45 @@ export class RecordDatabase {
     this.#driver = this.#open();
   }
 
-  /** Runs one statement, which is its own transaction. What PostgreSQL rolled back for its own reasons is tried again. */
-  async query(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+  /**
+   * Runs one statement, which is its own transaction. What PostgreSQL rolled back for its own reasons is tried again.
+   *
+   * @throws DatabaseError, and RecordsClosed after `close`
+   */
+  query(text: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.#tried((driver) => withinBound(driver.then((each) => each.query(text, values))));
+  }
+
+  /**
+   * Runs statements in one transaction, which holds an advisory lock (a 64-bit integer as text) from before the first of them until it has
+   * ended. A client that dies or freezes in between loses it after five seconds. Tried again as `query` does.
+   *
+   * @throws DatabaseError, and RecordsClosed after `close`
+   */
+  alone<T>(lock: string, work: (session: Pick<Session, "query">) => Promise<T>): Promise<T> {
+    return this.#tried(async (driver) => {
+      let isOver = false;
+      const answer = driver.then((each) =>
+        each.transaction(async (session) => {
+          await session.query(holdLock, [lock]);
+          if (isOver) throw noAnswer(); // the caller was told so, and a link that comes back changes nothing
+          return work(session);
+        }),
+      );
+      try {
+        return await withinBound(answer, 2 * statementTimeoutMs); // the wait for the lock, and the work
+      } finally {
+        isOver = true;
+      }
+    });
+  }
+
+  async #tried<T>(work: (driver: Promise<BorrowedDriver>) => Promise<T>): Promise<T> {
     for (let tried = 1; ; tried += 1) {
+      if (this.#closing) throw new RecordsClosed();
       const driver = this.#driver;
       try {
-        return await withinBound(driver.then((each) => each.query(text, values)));
+        return await work(driver);
       } catch (error) {
         const { retry, reconnect } = databaseFailure(error);
         if (retry && tried < maxTries) {
@@ -146,17 +192,18 @@ async function openRecordDriver(options: RecordDatabaseOptions): Promise<Borrowe
 }
 
 /** A cut link or a frozen server may answer nothing for minutes. */
-async function withinBound<T>(answer: Promise<T>): Promise<T> {
+async function withinBound<T>(answer: Promise<T>, statementMs: number = statementTimeoutMs): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stalled = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new DatabaseError("CONNECTION_STALLED", "no answer")),
-      statementTimeoutMs + stallMarginMs,
-    );
+    timer = setTimeout(() => reject(noAnswer()), statementMs + stallMarginMs);
   });
   try {
     return await Promise.race([answer, stalled]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+function noAnswer(): DatabaseError {
+  return new DatabaseError("CONNECTION_STALLED", "no answer");
 }

@@ -1,4 +1,5 @@
-import type { ClaimedTask, Execute, ExecutionResult, TaskWorker } from "../../provider.ts";
+import type { ExecutionResult, TaskWorker } from "../../provider.ts";
+import type { ExecuteRunning, RunningTask } from "../attempt.ts";
 import { type RunWorkerOptions, runWorker } from "../run-worker.ts";
 import { ManualTime } from "./manual-time.ts";
 import { MemoryBackend } from "./memory-backend.ts";
@@ -6,7 +7,7 @@ import { MemoryBackend } from "./memory-backend.ts";
 export const succeeded: ExecutionResult = { ok: true, result: null };
 
 /** A handler that a test ends by hand. */
-export interface Entered extends ClaimedTask {
+export interface Entered extends RunningTask {
   end(result?: ExecutionResult): void;
 }
 
@@ -26,7 +27,7 @@ export function givenWorker(
     readonly jobs?: number;
     readonly leaseMs?: number;
     readonly freshClaimIsProof?: boolean;
-    readonly execute?: Execute;
+    readonly execute?: ExecuteRunning;
     readonly prepare?: (backend: MemoryBackend, time: ManualTime) => void;
   } = {},
 ): GivenWorker {
@@ -40,7 +41,7 @@ export function givenWorker(
   prepare?.(backend, time);
   const entered: Entered[] = [];
   const errors: unknown[] = [];
-  const byHand: Execute = (claimed) =>
+  const byHand: ExecuteRunning = (claimed) =>
     new Promise((resolve) => entered.push({ ...claimed, end: (result = succeeded) => resolve(result) }));
   const worker = runWorker(backend, execute ?? byHand, {
     concurrency: 1,

@@ -7,8 +7,8 @@ import { attemptText, fenceValues, heldRow } from "./fence-guard.ts";
 export type ArtifactAdmission = "admitted" | "full" | "lost";
 
 /**
- * Records an artifact whose bytes are stored. The same role and path replaces. Asking again with the same id is safe. One call of an attempt at
- * a time: what counts is counted as it was when the statement began.
+ * Records an artifact whose bytes are stored. The same role and path replaces. Asking again with the same id is safe, also while the server is
+ * still at an earlier try: the id is recorded once. One call of an attempt at a time: what counts is counted as it was when the statement began.
  */
 export async function admitArtifact(
   session: JobSession,
@@ -21,26 +21,21 @@ export async function admitArtifact(
         and a.discarded_at is null and a.role = $8::text and a.path <> $9::text`;
   const text = `
     with ${heldRow(session)},
-    known as materialized (
-      select 1 from ${table("artifact")} a where a.job = $2::text::uuid and a.id = $7::text
-    ),
-    fits as materialized (
-      select held.* from held
-      where not exists (select from known) and (${others}) < $13::text::bigint
-    ),
-    counted as (
-      update ${table("job")} j set artifact_sequence = fits.artifact_sequence + 1 from fits where j.id = fits.id
-    ),
+    fits as materialized (select held.* from held where (${others}) < $13::text::bigint),
     added as (
       insert into ${table("artifact")}
         (job, sequence, length, published_at, id, role, path, media_type, digest, attempt)
       select fits.id, fits.artifact_sequence + 1, $11::text::bigint, ${clock}, $7::text, $8::text, $9::text, $10::text,
         $12::text, $6::text
       from fits
-      returning 1
+      on conflict (job, id) do nothing
+      returning job, sequence
+    ),
+    counted as (
+      update ${table("job")} j set artifact_sequence = added.sequence from added where j.id = added.job
     )
     select case when not exists (select from held) then 'lost'
-      when exists (select from added) or exists (select from known) then 'admitted' else 'full' end as outcome`;
+      when exists (select from fits) then 'admitted' else 'full' end as outcome`;
   const [row] = await session.query(text, [
     ...fenceValues(session, fence),
     attemptText(fence),

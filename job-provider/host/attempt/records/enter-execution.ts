@@ -16,7 +16,7 @@ export async function enterExecution(
   const text = `
     with ${heldRow(session)},
     entered as (
-      update ${table("job")} j set entered = true, resumed_from = $6::text::int from held where j.id = held.id
+      update ${table("job")} j set entered = true, unentered = 0, resumed_from = $6::text::int from held where j.id = held.id
     ),
     checkpoints as (
       update ${table("checkpoint")} c set discarded_at = ${clock} from held

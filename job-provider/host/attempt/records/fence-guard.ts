@@ -16,7 +16,8 @@ export function heldBy(clock: string): string {
 /**
  * CTEs, of which `held` is the job's row when the attempt still holds it. The row is locked first and the fence compared after any wait for it;
  * what follows in the statement is joined with `held`, so that it happens under the lock or not at all. Only the attempt itself adds artifacts,
- * checkpoints and lines, one statement after the other, so what the statement sees of them is complete.
+ * checkpoints and lines, one statement after the other, so what the statement sees of them is complete; but not what an earlier try of the
+ * same statement adds, which the server may still be at when its connection is gone. Whoever is asked again has to expect that one.
  */
 export function heldRow({ clock, table }: JobSession): string {
   return `locked as materialized (

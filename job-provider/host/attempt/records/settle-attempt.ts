@@ -2,7 +2,14 @@ import type { JsonValue } from "../../../../capability/index.ts";
 import { instantText } from "../../../../tasks/jobs/records/record-session.ts";
 import type { JobLifecycleState } from "../../../lifecycle/job-lifecycle.ts";
 import type { JobSession } from "../../records/job-session.ts";
-import { discardLost, lostCodes, lostPath } from "../../records/lose-attempt.ts";
+import {
+  attemptsLeftBy,
+  discardLost,
+  lostCodes,
+  lostPath,
+  neverEntered,
+  unenteredAfter,
+} from "../../records/lose-attempt.ts";
 import { moveJobs } from "../../records/move-jobs.ts";
 import { queueAgain } from "../../records/queue-again.ts";
 import type { Dispatch, Fence, JobReasonCode } from "../../records/record-types.ts";
@@ -14,9 +21,9 @@ export type AttemptEnd =
   | { readonly kind: "failed"; readonly code: JobReasonCode }
   | {
       readonly kind: "interrupted";
-      /** Whether it counts. One that was stopped in good order does not. */
+      /** Whether it went wrong, and so may count. One that was stopped in good order does not. */
       readonly spent: boolean;
-      /** How long the next attempt waits, in seconds. */
+      /** How long the next attempt waits, in seconds, if this one called its provider. */
       readonly delaySeconds: number;
     };
 
@@ -26,8 +33,8 @@ export interface Settled extends Dispatch {
 }
 
 /**
- * Records how an attempt ended, once. An interrupted one goes on by the job's recovery rule. Undefined when the fence no longer holds and
- * nothing changed.
+ * Records how an attempt ended, once. An interrupted one goes on by the job's recovery rule; when it went wrong before it called its provider,
+ * the next one waits 2 s, and twice as long each time in a row, at most 60 s. Undefined when the fence no longer holds and nothing changed.
  */
 export async function settleAttempt(
   session: JobSession,
@@ -36,14 +43,16 @@ export async function settleAttempt(
 ): Promise<Settled | undefined> {
   const { clock } = session;
   const queued = "l.path[cardinality(l.path)] = 'queued'";
+  const wentWrong = end.kind === "interrupted" && end.spent;
   const text = moveJobs(session, {
     which: "j.host_id = $1::text and j.id = $2::text::uuid",
     guard: heldBy(clock),
     ...wayOf(end),
     set: `settled_by = $6::text,
         result = $7::text::json,
-        attempts = case when ${queued} then l.attempts - $8::text::int else l.attempts end,
-        ${queueAgain(`${clock} + make_interval(secs => $9::text::float8)`)}`,
+        attempts = ${wentWrong ? attemptsLeftBy : "l.attempts"} - case when ${queued} then $8::text::int else 0 end,
+        unentered = ${wentWrong ? unenteredAfter : "l.unentered"},
+        ${queueAgain(`${clock} + make_interval(secs => ${wentWrong ? delayAfterLoss : delayGiven})`)}`,
     ...(end.kind === "interrupted" ? { also: [discardLost(session)] } : {}),
     returning: `j.id::text as id, j.state, j.dispatch, ${instantText("j.run_at")} as runat`,
   });
@@ -56,6 +65,9 @@ export async function settleAttempt(
   ]);
   return row === undefined ? undefined : settledFrom(row);
 }
+
+const delayGiven = "$9::text::float8";
+const delayAfterLoss = `case when ${neverEntered} then least(60, 2 ^ (1 + least(l.unentered, 5))) else ${delayGiven} end`;
 
 /** What this very fence settled earlier, when its answer was lost; undefined when it settled nothing. */
 export async function findSettlement(session: JobSession, fence: Fence): Promise<Settled | undefined> {

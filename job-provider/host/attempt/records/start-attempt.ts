@@ -4,7 +4,13 @@ import { ownJson } from "../../../canonical/own-json.ts";
 import type { JobLifecycleState } from "../../../lifecycle/job-lifecycle.ts";
 import type { JobInput } from "../../../submission/job-submit-input.ts";
 import type { JobSession } from "../../records/job-session.ts";
-import { discardLost, lostCodes, lostPath } from "../../records/lose-attempt.ts";
+import {
+  attemptsLeftBy,
+  discardLost,
+  lostCodes,
+  lostPath,
+  unenteredAfter,
+} from "../../records/lose-attempt.ts";
 import { moveJobs } from "../../records/move-jobs.ts";
 import { type Fence, openStates } from "../../records/record-types.ts";
 import { fenceValues } from "./fence-guard.ts";
@@ -12,7 +18,7 @@ import { fenceValues } from "./fence-guard.ts";
 /** What a delivery found. Any state but `running` means that there is nothing to run. */
 export interface StartedAttempt {
   readonly state: JobLifecycleState;
-  /** Counted from 1; a lost attempt counts, one that was given back does not. */
+  /** Counted from 1; a lost attempt counts, one that was given back or never called its provider does not. */
   readonly attempt: number;
   /** Deeply frozen, as the configuration. */
   readonly input: JobInput;
@@ -41,7 +47,8 @@ export async function startAttempt(
     path: lostPath("running"),
     codes: lostCodes(),
     leaseUntil: until,
-    set: `attempts = case when ${runs} then l.attempts + 1 else l.attempts end,
+    set: `attempts = ${attemptsLeftBy} + case when ${runs} then 1 else 0 end,
+        unentered = ${unenteredAfter},
         resumed_from = null,
         look_at = ${until} + make_interval(secs => $7::text::float8)`,
     also: [discardLost(session)],

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -75,7 +75,6 @@ type PooledWorld = AttemptWorld & { reset(): Promise<void> };
 async function makeWorld(): Promise<PooledWorld> {
   const { url } = await testDatabase(jobHostTemplate);
   const directory = await mkdtemp(join(tmpdir(), "job-attempts-"));
-  await mkdir(join(directory, "workspaces"));
   const clock = databaseClock(url);
   const sql = new SQL(url, { max: 2, connection: { search_path: "job_host" } });
   const composed = await startJobsHost(url);
@@ -201,13 +200,14 @@ export async function workOne(
   return backend.settle(claim, await enter(backend, claim, signal));
 }
 
-/** Runs a claimed attempt's provider. */
+/** Runs a claimed attempt's provider. Without `gone` the job stays the attempt's for all that it is told. */
 export function enter(
   backend: JobWorkerBackend,
   { jobId, attempt, task, input }: JobClaim,
   signal: AbortSignal = new AbortController().signal,
+  gone: AbortSignal = new AbortController().signal,
 ): Promise<ExecutionResult> {
-  return backend.execute({ jobId, attempt, task, input, signal });
+  return backend.execute({ jobId, attempt, task, input, signal, gone });
 }
 
 /** The one job that is due. */
