@@ -217,7 +217,7 @@ export class PostgresJobStore implements JobStore, SignalSource {
         this.#claimBatch(db, { queue, owner, leaseSeconds }, batch);
       claims = new Coalescer({
         name: "claim",
-        inFlight: 1,
+        inFlight,
         slots: this.#claimSlots,
         run: (batch) => this.#registeredThen(run, batch),
       });
