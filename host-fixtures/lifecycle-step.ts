@@ -1,5 +1,4 @@
-import { type LifecycleContext, RuntimeFailureError } from "../capability/index.ts";
-import { runtimeFailureKinds } from "../capability/invocation.ts";
+import { type LifecycleContext, RuntimeFailureError, runtimeFailureKinds } from "../capability/index.ts";
 import type { Member } from "./invocation.ts";
 import { runWithin } from "./time-limit.ts";
 

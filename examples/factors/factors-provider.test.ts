@@ -37,6 +37,7 @@ test("a file that holds something else fails the job, and its log says where", a
   expect(await host.result(reference)).toEqual({ state: "failed", code: "PROVIDER_EXECUTION_FAILED" });
   expect((await host.logs(reference))?.lines).toMatchObject([
     { level: "error", message: `line 2 is no integer from 2 to ${Number.MAX_SAFE_INTEGER}` },
+    { level: "error", message: "PROVIDER_EXECUTION_FAILED: the provider threw: NumbersRefused" },
   ]);
 });
 

@@ -33,6 +33,8 @@ async function endOf(host: JobHost, reference: JobReference, receiver: Receiver)
 }
 
 const delivered = { state: "completed", value: { receipt: "receipt-1" } } as const;
+/** The host's own line beside the provider's. */
+const thrown = "error PROVIDER_EXECUTION_FAILED: the provider threw: NoticeNotDelivered";
 const failed = { state: "failed", code: "PROVIDER_EXECUTION_FAILED" } as const;
 
 test("a notice that is answered completes its job with the receipt", async () => {
@@ -87,6 +89,7 @@ test.each([
       log: [
         expect.stringMatching(/^warn .*: looking whether the notice is there$/),
         `error delivered or not, nobody knows: the receiver answered ${status} when it was asked for the notice. Look there for JOB before sending it again`,
+        thrown,
       ],
       taken,
     });
@@ -98,7 +101,7 @@ test("a receiver that refuses a notice fails its job, and nobody has to look", a
   await using scene = await setup(world, "refuses");
   expect(await endOf(scene.host, await scene.send(), scene.receiver)).toEqual({
     result: failed,
-    log: ["error not delivered: the receiver answered 422"],
+    log: ["error not delivered: the receiver answered 422", thrown],
     taken: 0,
   });
 });

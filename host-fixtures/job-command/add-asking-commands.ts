@@ -84,7 +84,7 @@ async function inputOf(source: InputSource, io: JobCommandIo): Promise<unknown> 
 }
 
 async function submit(
-  { io, answer }: JobCommandContext,
+  { io, isJson, answer }: JobCommandContext,
   options: SubmissionArguments & JobHostFiles,
 ): Promise<void> {
   const loaded = await loadJobHost(options, io.environment);
@@ -99,7 +99,8 @@ async function submit(
   if (outcome.status === "refused") throw refusalFailure(outcome);
   if (outcome.status === "unknown") throw new CommandFailure(1, "outcome-unknown", unknownText(options));
   const { reference, deduplicated } = outcome;
-  answer(answerOf(outcome, `${reference.jobId}${deduplicated ? ", accepted before" : ""}`));
+  if (deduplicated && !isJson) io.err("accepted before\n"); // standard output is the id alone, for a shell's variable
+  answer(answerOf(outcome, reference.jobId));
 }
 
 function unknownText({ save, request }: SubmissionArguments): string {

@@ -20,11 +20,12 @@ import { withJobHost } from "./with-job-host.ts";
 /** `get`, `list`, `result`, `artifacts` and `watch`: they read the records, so they need no queue and start no composition. */
 export function addReadingCommands(root: Command, context: JobCommandContext): void {
   const { answer } = context;
-  jobCommand(root, "get", "Shows a job: its revision, state, provider, input and configuration.")
+  jobCommand(root, "get", "Shows a job, and what it waits for: attempts, lease, dispatch, progress.")
     .argument("<job>", "the job's id")
     .action((jobId: string, files: JobHostFiles) =>
       onJob(context, { files, jobId }, async (host, reference) => {
-        const job = found(await host.get(reference));
+        const [snapshot, standing] = await Promise.all([host.get(reference), host.inspect(reference)]);
+        const job = { ...found(standing), ...found(snapshot) };
         answer(answerOf(job, JSON.stringify(job, null, 2)));
       }),
     );

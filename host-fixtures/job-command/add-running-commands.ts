@@ -38,7 +38,8 @@ export function addRunningCommands(root: Command, context: JobCommandContext): v
     const loaded = await loadJobHost(files, io.environment);
     await withJobHost(loaded, { queue: true, io }, (host: JobHost) => host.list({ limit: 1 }));
     const { hostId, providers } = loaded.options;
-    const lines = [`${hostId} could work, with ${providers.length} providers`, ...providers.map(lineOf)];
+    const count = `${providers.length} provider${providers.length === 1 ? "" : "s"}`;
+    const lines = [`${hostId} could work, with ${count}`, ...providers.map(lineOf)];
     answer(answerOf({ hostId, providers: providers.map(summaryOf) }, lines.map(printable).join("\n")));
   });
 }

@@ -12,7 +12,8 @@ export function checkQueue({ composition, options, instance, jobs }: LoadedJobHo
     ({ consumer, requirement }) => consumer === instance && requirement === jobs,
   );
   const provider = composition.instances.find(({ key }) => key === bound?.provider);
-  const given = (provider?.configuration ?? {}) as Readonly<Record<string, unknown>>;
+  if (provider === undefined) return; // to start the composition says more
+  const given = (provider.configuration ?? {}) as Readonly<Record<string, unknown>>;
   const problems: string[] = [];
   const { leaseSeconds, queue } = options;
   const lease = given["lease_seconds"];
@@ -29,6 +30,6 @@ export function checkQueue({ composition, options, instance, jobs }: LoadedJobHo
   expectNamed("producer_instances", instance, "the Instance of the job host,");
   expectNamed("worker_instances", instance, "the Instance of the job host,");
   if (problems.length === 0) return;
-  const places = problems.map((problem) => `instances.${provider?.key}.configuration.${problem}`);
+  const places = problems.map((problem) => `instances.${provider.key}.configuration.${problem}`);
   throw new CommandFailure(3, "config-invalid", `the composition: ${places.join("; ")}`);
 }

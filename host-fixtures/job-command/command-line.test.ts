@@ -90,6 +90,11 @@ test("a folder becomes a job, which is worked, followed and downloaded", async (
       state: "queued",
       input: { paths: ["/a.txt", "/b/c.txt"] },
       configuration: { value: { unit: "bytes", ending: "end" } },
+      code: null,
+      isProviderHosted: true,
+      attempts: 0,
+      maxAttempts: 3,
+      leaseUntil: null,
     },
   });
   const answers = await whileWorking(() => jsonAnswers<Told>(["watch", jobId]));
@@ -168,6 +173,9 @@ test("the same submission again is the same job, and another one under its key i
   expect(first).toMatchObject({ exitCode: 0, data: { status: "accepted", deduplicated: false } });
   const { reference } = first.data;
   expect(await jsonAnswer(args)).toMatchObject({ exitCode: 0, data: { reference, deduplicated: true } });
+  // The id alone, so that a shell's variable may be set by it again.
+  const shown = await runCommand([...args, ...jobHostFiles]);
+  expect(shown).toEqual({ exitCode: 0, out: `${reference.jobId}\n`, err: "accepted before\n" });
   await jsonAnswer(["cancel", reference.jobId]);
 });
 
@@ -382,6 +390,37 @@ test.each<[string[], string, number, string]>([
   expect(await jsonAnswer(args, { stdin })).toEqual(refused(exitCode, code));
 });
 
+test.each([
+  [["nonsense"], "unknown command; see jobs --help"],
+  [["get"], "job: an argument is missing; see jobs COMMAND --help"],
+  [
+    ["command", "job", "number", "--id", "x"],
+    "--revision <n>: a required option is missing; see jobs COMMAND --help",
+  ],
+])("wrong usage names what is missing, and nothing that was given: %j", async (args, said) => {
+  expect(await jsonAnswer(args)).toEqual(refused(2, "invalid-usage", said));
+});
+
+test("an unknown key of a configuration is told as the value's own trouble, without its name", async () => {
+  const args = ["submit", "--provider", "restart", "--files", input, "--key", "odd", "--stdin"];
+  const { error } = await jsonAnswer(args, { stdin: '{"colour":"red"}' });
+  expect(error?.code).toBe("CONFIGURATION_INVALID");
+  expect(error?.message).toEndWith(", at the value itself, such as by a key that is not known");
+});
+
+test("a worker whose host has no records ends without having said that it works", async () => {
+  const before = { ...process.env };
+  try {
+    const databaseUrl = await useDatabase("empty");
+    expect(await setup({ databaseUrl, schema: "jobs" })).toMatchObject({ ok: true });
+    const { exitCode, err } = await runCommand(["worker", ...jobHostFiles]);
+    expect(exitCode).toBe(3);
+    expect(err).toStartWith("schema-unfit: ");
+  } finally {
+    Object.assign(process.env, before);
+  }
+}, 30_000);
+
 test("help is no failure", async () => {
   const { exitCode, out } = await runCommand(["--help"]);
   expect(exitCode).toBe(0);
@@ -396,7 +435,11 @@ test("a database without the tables is told with exit code 3 and the next step, 
     expect(await jsonAnswer(["check"])).toEqual(
       refused(3, "start-failed", expect.stringContaining("lenso-jobs setup")),
     );
-    expect(await jsonAnswer(["list"])).toEqual(refused(3, "schema-unfit"));
+    const { exitCode, err } = await runCommand(["list", ...jobHostFiles]);
+    expect(exitCode).toBe(3);
+    expect(err).toStartWith("schema-unfit: job host: the schema of the host cannot be worked with: ");
+    expect(err).toContain("jobs setup --runtime-role ROLE");
+    expect(err).not.toMatch(/JobHostError|SchemaUnfit/);
     expect(await jsonAnswer(["setup"])).toMatchObject({ exitCode: 0, data: { schema: "job_host" } });
     expect(await jsonAnswer(["setup", "--runtime-role", "public"])).toEqual(refused(2, "invalid-options"));
     expect(await jsonAnswer(["list"])).toMatchObject({ exitCode: 0, data: { jobs: [], next: null } });

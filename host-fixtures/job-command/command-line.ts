@@ -21,7 +21,7 @@ export async function runJobCommand(args: readonly string[], io: JobCommandIo): 
   const json = args.includes("--json");
   const answer = ({ data, text }: JobAnswer): void => io.out(json ? envelope({ ok: true, data }) : text);
   try {
-    await program({ io, isJson: json, answer }).parseAsync([...args], { from: "user" });
+    await program({ io, isJson: json, answer }, args).parseAsync([...args], { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // its help was printed
@@ -32,7 +32,7 @@ export async function runJobCommand(args: readonly string[], io: JobCommandIo): 
   }
 }
 
-function program(context: JobCommandContext): Command {
+function program(context: JobCommandContext, args: readonly string[]): Command {
   const { io } = context;
   const root = new Command("jobs")
     .description("Submits, follows and works the jobs of a job host.")
@@ -47,17 +47,16 @@ function program(context: JobCommandContext): Command {
   addAskingCommands(root, context);
   addReadingCommands(root, context);
   addRunningCommands(root, context);
+  // Otherwise the options of a command that there is not would be what is complained of.
+  const [name = ""] = args;
+  if (name !== "" && !name.startsWith("-") && !root.commands.some((command) => command.name() === name))
+    throw new CommanderError(2, "commander.unknownCommand", "");
   return root;
 }
 
 function asFailure(error: unknown, io: JobCommandIo): CommandFailure {
   if (error instanceof CommandFailure) return error;
-  if (error instanceof CommanderError)
-    return new CommandFailure(
-      2,
-      "invalid-usage",
-      usageMessages[error.code] ?? "wrong usage, see jobs --help",
-    );
+  if (error instanceof CommanderError) return new CommandFailure(2, "invalid-usage", usageText(error));
   const describe = (thrown: unknown): string => describeError(thrown, io.environment);
   if (error instanceof JobHostError)
     return new CommandFailure(
@@ -80,6 +79,19 @@ function asFailure(error: unknown, io: JobCommandIo): CommandFailure {
   io.err(`${describe(error)}\n`);
   return new CommandFailure(1, "internal", "unexpected failure, told on standard error");
 }
+
+function usageText({ code, message }: CommanderError): string {
+  const text = usageMessages[code] ?? "wrong usage, see jobs --help";
+  // Of what is missing commander quotes the name, which is ours; of anything else it quotes what was given.
+  const name = namesOurs.has(code) ? /'([^']*)'/.exec(message)?.[1] : undefined;
+  return name === undefined ? text : `${name}: ${text}`;
+}
+
+const namesOurs: ReadonlySet<string> = new Set([
+  "commander.missingArgument",
+  "commander.missingMandatoryOptionValue",
+  "commander.optionMissingArgument",
+]);
 
 /** Without the names of classes; what a database said adds nothing to our words. */
 function hostErrorText({ code, message, cause }: JobHostError): string {

@@ -8,7 +8,11 @@ export function refusalFailure(refused: {
   readonly issues?: readonly JobValidationIssue[];
 }): CommandFailure {
   const [exitCode, message] = refusals[refused.code];
-  const places = (refused.issues ?? []).slice(0, 10).map(({ pointer }) => JSON.stringify(pointer));
+  const places = (refused.issues ?? [])
+    .slice(0, 10)
+    .map(({ pointer }) =>
+      pointer === "" ? "the value itself, such as by a key that is not known" : JSON.stringify(pointer),
+    );
   return new CommandFailure(
     exitCode,
     refused.code,

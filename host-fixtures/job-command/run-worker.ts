@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JobHost } from "../../job-provider/host/index.ts";
+import { type JobHost, JobHostError } from "../../job-provider/host/index.ts";
 
 /** How a worker runs in a process of its own. */
 export interface WorkerRun {
@@ -17,6 +17,10 @@ const graceMs = 10_000;
 /** Works jobs until the signal, then drains. @throws JobHostError when an outage outlasts five minutes, or the host cannot work at all */
 export async function runWorker(host: JobHost, run: WorkerRun): Promise<void> {
   const { concurrency, drainSeconds, signal, say } = run;
+  // Nothing is said of work before it is known that there can be some; a database that is away is the worker's to wait for.
+  await host.list({ limit: 1 }).catch((error: unknown) => {
+    if (error instanceof JobHostError && error.code === "schema-unfit") throw error;
+  });
   const worker = host.startWorker({ concurrency });
   const drained = new AbortController();
   const drain = async (): Promise<void> => {

@@ -46,6 +46,7 @@ test("what is not there is null, whatever the reference says", async () => {
   const { jobId } = await world.accept(host);
   for (const reference of [nobody, { hostId: "other", jobId }, { hostId: "test", jobId: "x\0" }]) {
     expect(await host.get(reference)).toBeNull();
+    expect(await host.inspect(reference)).toBeNull();
     expect(await host.result(reference)).toBeNull();
     expect(await host.artifacts(reference)).toBeNull();
     expect(await host.progress(reference)).toBeNull();
@@ -53,6 +54,51 @@ test("what is not there is null, whatever the reference says", async () => {
     expect(await host.cancel(reference)).toEqual({ ok: false, code: "JOB_NOT_FOUND" });
   }
   await expect(host.get({ hostId: "test" } as never)).rejects.toThrow("/reference/jobId");
+});
+
+test("an inspection says what a job waits for: its provider, an attempt, or nothing any more", async () => {
+  await using world = await openHostWorld();
+  const [host, without] = [world.host(), world.host({ providers: [] })];
+  const reference = await world.accept(host);
+  const time = expect.stringMatching(/^\d{4}-.*Z$/);
+  expect(await without.inspect(reference)).toEqual({
+    state: "queued",
+    revision: 1,
+    code: null,
+    attempts: 0,
+    leaseUntil: null,
+    progress: null,
+    acceptedAt: time,
+    finishedAt: null,
+    isProviderHosted: false,
+    isDispatched: expect.any(Boolean), // it goes on in the background
+    notBefore: time,
+    maxAttempts: 3,
+    attemptsNotEntered: 0,
+  });
+  const running = Promise.withResolvers<unknown>();
+  world.work.execute = async ({ reportProgress }) => {
+    await reportProgress({ phase: "half" });
+    running.resolve(await host.inspect(reference));
+    throw new Error("no more");
+  };
+  const worker = host.startWorker();
+  expect(await running.promise).toMatchObject({
+    state: "running",
+    isProviderHosted: true,
+    isDispatched: true,
+    leaseUntil: time,
+    attempts: 1,
+    progress: { update: { phase: "half" }, at: time },
+  });
+  await Array.fromAsync(host.watch(reference));
+  await worker.stop();
+  expect(await host.inspect(reference)).toMatchObject({
+    state: "failed",
+    code: "PROVIDER_EXECUTION_FAILED",
+    finishedAt: time,
+    leaseUntil: null,
+  });
 });
 
 test("jobs are listed in bounded pages, by state and by provider", async () => {

@@ -21,6 +21,7 @@ import {
 } from "./read-requests.ts";
 import { readableArtifacts } from "./readable-artifacts.ts";
 import { cancelJobIfOpen } from "./records/cancel-job-if-open.ts";
+import { inspectJob } from "./records/inspect-job.ts";
 import { listJobs } from "./records/list-jobs.ts";
 import { listLogs } from "./records/list-logs.ts";
 import { readJob } from "./records/read-job.ts";
@@ -77,6 +78,7 @@ export function createHostWith(engine: { readonly clock: string }, options: JobH
   return Object.freeze<JobHost>({
     submit: async (request) => run(() => submitJob(parts, request)),
     get: (reference) => read(reference, (id) => readJob(records, id)),
+    inspect: (reference) => read(reference, (id) => inspectJob(records, id, parts.providers)),
     result: (reference) => read(reference, (id) => readResult(records, id)),
     progress: (reference) => read(reference, (id) => readProgress(records, id)),
     artifacts: (reference) =>

@@ -22,6 +22,7 @@ export type {
 export { JobHostError, type JobHostErrorCode } from "./job-host-error.ts";
 export { JobProviderFailure, type JobProviderFailureFacts } from "./job-provider-failure.ts";
 export { type MigrateJobHostOptions, migrateJobHost } from "./migration/migrate-job-host.ts";
+export type { JobInspection } from "./records/inspect-job.ts";
 export type { JobListEntry } from "./records/list-jobs.ts";
 export type { JobLogLine } from "./records/list-logs.ts";
 export type { JobProgress } from "./records/read-progress.ts";

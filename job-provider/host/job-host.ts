@@ -9,6 +9,7 @@ import type { JobWorker, JobWorkerOptions } from "./attempt/start-job-worker.ts"
 import type { JobCommandRequest } from "./commands/command-job.ts";
 import type { JobCallOutcome, JobCallRefused } from "./commands/job-call-outcome.ts";
 import type { JobResolution, JobResolutionOutcome } from "./commands/resolve-job-attention.ts";
+import type { JobInspection } from "./records/inspect-job.ts";
 import type { JobListEntry } from "./records/list-jobs.ts";
 import type { JobLogLine } from "./records/list-logs.ts";
 import type { JobProgress } from "./records/read-progress.ts";
@@ -28,6 +29,8 @@ export interface JobHost {
   submit(request: JobSubmitInput): Promise<JobSubmitOutcome>;
   /** The job as its events tell it. */
   get(reference: JobReference): Promise<JobSnapshot | null>;
+  /** Where the job stands, and what it waits for: attempts, lease, dispatch, progress. */
+  inspect(reference: JobReference): Promise<JobInspection | null>;
   /** One page of jobs, by ascending id: about the order of their acceptance. */
   list(request?: JobListRequest): Promise<JobPage>;
   /** The job's events from a revision on, each once and in order, until it has ended. Leave the loop, or abort the signal, to stop. */

@@ -146,7 +146,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^job-provider\/host\//,
-    only: /^(job-provider\/(?!index\.ts$)|tasks\/(jobs|worker)\/|tasks\/(batch-calls|check-options|logger|provider|task-queue-error)\.ts$|plugin\/store\/((drivers|schema)\/|(database-failure|sql-context)\.ts$)|capability\/|node:|npm:(valibot|@standard-schema\/spec)$)/,
+    only: /^(job-provider\/(?!index\.ts$)|tasks\/(jobs|worker)\/|tasks\/(advise-on-database|batch-calls|check-options|logger|provider|task-queue-error)\.ts$|plugin\/store\/((drivers|schema)\/|(database-failure|sql-context)\.ts$)|capability\/|node:|npm:(valibot|@standard-schema\/spec)$)/,
     because:
       "a job host stands on what a job is, on the worker and the records of tasks, and of the plugin takes drivers only",
   },

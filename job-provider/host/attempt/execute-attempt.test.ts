@@ -61,8 +61,8 @@ test("an attempt gets the selected files and the effective configuration, and it
 /** The lines of the log, each with its level and attempt. */
 async function logged(world: AttemptWorld): Promise<string[]> {
   const rows =
-    await world.sql`select level, attempt, message::jsonb #>> '{}' as message from log order by ordinal`;
-  return rows.map((row: Record<string, string>) => `${row["level"]} ${row["attempt"]} ${row["message"]}`);
+    await world.sql`select concat_ws(' ', level, attempt, message::jsonb #>> '{}') as line from log order by ordinal`;
+  return rows.map(({ line }: { readonly line: string }) => line);
 }
 
 test("what a provider throws fails the job; onError has its words, and the log its class alone", async () => {
