@@ -69,7 +69,7 @@ test.each<[string, { readonly source?: string; readonly host?: string }, string]
     {
       source: `export const { plugins, instance } = host; export const jobHostOptions = () => ({ hostId: "x", database: { connectionString: "${secret}" } });`,
     },
-    "invalid-options: JobHostError",
+    "invalid-options: job host: an option is not valid: database.connectionString",
   ],
   ["a composition that is no JSON", { source: rest, host: secret }, "the composition: not JSON\n"],
   [

@@ -168,7 +168,9 @@ test("an attempt that its worker left is refused what it asks for later, and end
     message: expect.stringContaining("its worker has ended without it"),
   });
   expect(await ended.promise).toEqual(Array(5).fill(over));
-  expect(await world.row(id)).toEqual(before);
+  // A renewal may have been under way when the worker ended.
+  const after = await world.row(id);
+  expect({ ...after, lease_until: 0, look_at: 0 }).toEqual({ ...before, lease_until: 0, look_at: 0 });
 });
 
 test("publishing outlasts a database that is away, and whose answers are lost", async () => {
