@@ -11,7 +11,7 @@ const size = { queues: 48, rounds: 10, steps: 20, keys: 50 };
  */
 const limits = process.env.MODEL_LONG
   ? { calls: 1_000_000, ms: Number.POSITIVE_INFINITY }
-  : { calls: 50_000, ms: 30_000 };
+  : { calls: 50_000, ms: 15_000 };
 /** Plans are played side by side, each on a database of its own. */
 const databases = 2;
 /** A failure prints what to set these to: the plan is then played again and made smaller. */

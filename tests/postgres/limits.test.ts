@@ -70,7 +70,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
     },
   );
 
-  test("a thousand payloads of 250 KB at once are stored and claimed in bounded memory", async () => {
+  test("hundreds of payloads of 250 KB at once are stored and claimed in bounded memory", async () => {
     const { url } = await jobsDatabase();
     await using sql = observer(url);
     await using jobs = await startJobs({ url, driver });
@@ -82,7 +82,7 @@ describe.each(drivers)("over the driver %s", (driver) => {
       peak = Math.max(peak, process.memoryUsage.rss());
     }, 5);
     const stored = await Promise.all(
-      Array.from({ length: 1000 }, () => jobs.producer.enqueue(newJob({ payload }))),
+      Array.from({ length: 400 }, () => jobs.producer.enqueue(newJob({ payload }))),
     );
     expect(stored.every((result) => result.ok)).toBe(true);
     let claimed = 0;
@@ -93,8 +93,8 @@ describe.each(drivers)("over the driver %s", (driver) => {
     }
     clearInterval(sampler);
     expect(claimed).toBe(200);
-    expect(await expectEachJobInOnePlace(sql)).toBe(1000);
-    expect((peak - before) / 2 ** 20).toBeLessThan(1000);
+    expect(await expectEachJobInOnePlace(sql)).toBe(400);
+    expect((peak - before) / 2 ** 20).toBeLessThan(500);
   }, 60_000);
 });
 
