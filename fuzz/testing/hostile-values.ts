@@ -67,7 +67,6 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
       withDate: true,
       withMap: true,
       withNullPrototype: true,
-      withObjectString: true,
       withSet: true,
       withSparseArray: true,
       withTypedArray: true,

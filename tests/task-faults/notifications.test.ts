@@ -77,14 +77,21 @@ test.each(providerKinds)(
     const queue = createTaskQueue({ provider: providers.open(longest), tasks: [tasks.many] });
     const client = new pg.Client({ connectionString: channel.url });
     await client.connect();
-    await client.query("begin");
-    const ids: string[] = [];
-    for (let n = 0; n < 10; n += 1)
-      ids.push(await queue.enqueue(tasks.many, "é".repeat(32_000), { transaction: client }));
-    await client.query("commit");
+    // A worker that waits may find the records itself before it is told; then it takes another transaction.
+    while (channel.heard.length === 0) {
+      await client.query("begin");
+      const ids: string[] = [];
+      for (let n = 0; n < 10; n += 1)
+        ids.push(await queue.enqueue(tasks.many, "é".repeat(32_000), { transaction: client }));
+      await client.query("commit");
+      const jobs = () => Promise.all(ids.map((jobId) => queue.get(jobId)));
+      expect(await jobs()).not.toContain(null);
+      await eventually(
+        "a notification, or a worker that did without",
+        async () => channel.heard.length > 0 || (await jobs()).every((job) => job?.state === "succeeded"),
+      );
+    }
     await client.end();
-    for (const jobId of ids) expect(await queue.get(jobId)).not.toBeNull();
-    await eventually("a notification", async () => channel.heard.length > 0);
     for (const payload of channel.heard) expect(Buffer.byteLength(payload)).toBeLessThanOrEqual(128);
     await queue.close();
   },

@@ -24,7 +24,14 @@ interface DeadAttempt {
 }
 
 /** A job whose first attempt did something, and then was never heard of again: its lease has passed. */
-async function givenLost(
+async function givenLost(...given: Parameters<typeof givenSilent>): Promise<DeadAttempt> {
+  const dead = await givenSilent(...given);
+  await given[0].advance(leaseSeconds + 1);
+  return dead;
+}
+
+/** The same while the lease still runs. */
+async function givenSilent(
   world: AttemptWorld,
   provider: TestProviderId,
   first: Script,
@@ -45,8 +52,13 @@ async function givenLost(
   const backend = world.backend();
   const claim = await claimOne(backend);
   const entered = enter(backend, claim);
-  await did.promise;
-  await world.advance(leaseSeconds + 1);
+  const tooSoon = entered.then((result) => {
+    throw new Error(
+      `the first attempt ended by itself: ${JSON.stringify(result)}; told: ${world.told.map(String).join("; ")}`,
+    );
+  });
+  await Promise.race([did.promise, tooSoon]);
+  tooSoon.catch(() => undefined); // later it ends when the test lets it
   return {
     id,
     backend,
@@ -307,10 +319,11 @@ test("an attempt that is given back before its provider was entered costs nothin
 
 test("the Jobs job of a running attempt that vanished is replaced, by the same rules", async () => {
   await using world = await openAttemptWorld();
-  const lost = await givenLost(world, "restart", (_, services) => publish(services, "first.vtk"));
-  const parked = await givenLost(world, "reconcile", () => undefined);
+  // Both before any time passes: a claim may take what has expired.
+  const lost = await givenSilent(world, "restart", (_, services) => publish(services, "first.vtk"));
+  const parked = await givenSilent(world, "reconcile", () => undefined);
   await world.sql.unsafe("truncate jobs.jobs, jobs.ready, jobs.lease, jobs.outcome").simple();
-  await world.advance(leaseSeconds);
+  await world.advance(2 * leaseSeconds + 1);
   await world.sweep();
   expect(await world.story(lost.id)).toEqual(["queued", "running", "waiting ATTEMPT_LOST", "queued"]);
   expect(await world.published(lost.id)).toEqual([]);
