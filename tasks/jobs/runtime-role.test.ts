@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { type OperatorDatabase, operatorDatabase } from "../../plugin/operator/testing/operator-database.ts";
+import {
+  type OperatorDatabase,
+  operatorDatabase,
+  urlAs,
+} from "../../plugin/operator/testing/operator-database.ts";
 import { createJobsTaskProvider } from "./create-jobs-task-provider.ts";
 import { migrateJobsTaskQueue } from "./migration/migrate-jobs-task-queue.ts";
 import { newTask, workAll } from "./testing/given.ts";
@@ -18,9 +22,7 @@ test("a runtime role works a queue from enqueue to prune", async () => {
   await using world = await openTaskWorld();
   const { query, createRole } = await operatorDatabase();
   const role = await createRole();
-  const url = new URL(world.url);
-  const asRole = new URL(role.url);
-  [url.username, url.password] = [asRole.username, asRole.password];
+  const url = urlAs(role, world.url);
   await query(`grant all on schema tasks to ${role.quoted}`, world.url);
   await migrateJobsTaskQueue({ connectionString: world.url, runtimeRole: role.name });
 
@@ -81,9 +83,7 @@ test("a role without rights is told what gives them", async () => {
   await using world = await openTaskWorld();
   const { query, createRole } = await operatorDatabase();
   const role = await createRole();
-  const url = new URL(world.url);
-  const asRole = new URL(role.url);
-  [url.username, url.password] = [asRole.username, asRole.password];
+  const url = urlAs(role, world.url);
   await query(`grant connect on database "${url.pathname.slice(1)}" to ${role.quoted}`, world.url);
   const provider = createJobsTaskProvider({
     jobs: world.client(),

@@ -3,6 +3,7 @@ import { SQL } from "bun";
 import {
   type OperatorDatabase,
   operatorDatabase,
+  urlAs,
 } from "../../../plugin/operator/testing/operator-database.ts";
 import { testDatabase } from "../../../tests/support/test-database.ts";
 import { openHostWorld } from "../testing/host-world.ts";
@@ -77,9 +78,7 @@ test("a runtime role runs a host from submission to command, and may do nothing 
   await using world = await openHostWorld();
   const { query, createRole } = await operatorDatabase();
   const role = await createRole();
-  const url = new URL(world.url);
-  const asRole = new URL(role.url);
-  [url.username, url.password] = [asRole.username, asRole.password];
+  const url = urlAs(role, world.url);
   await query(
     `grant all on schema job_host to ${role.quoted}; grant all on job_host.event to ${role.quoted}`,
     world.url,
@@ -128,9 +127,7 @@ test("a role without rights is told what gives them, and an absent database wher
   await using world = await openHostWorld();
   const { query, createRole } = await operatorDatabase();
   const role = await createRole();
-  const url = new URL(world.url);
-  const asRole = new URL(role.url);
-  [url.username, url.password] = [asRole.username, asRole.password];
+  const url = urlAs(role, world.url);
   await query(`grant connect on database "${url.pathname.slice(1)}" to ${role.quoted}`, world.url);
   const host = world.host({ database: { connectionString: url.href } });
   await expect(host.list()).rejects.toMatchObject({

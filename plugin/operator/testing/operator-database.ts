@@ -80,3 +80,10 @@ function catalogueOf(schema: string): string {
     union all select concat_ws('|', 'schema', nspacl::text, pg_get_userbyid(nspowner)) from pg_namespace where nspname = '${schema}'
     order by 1`;
 }
+
+/** Where another database is found, for a role whose own URL names it. */
+export function urlAs(role: { readonly url: string }, databaseUrl: string): URL {
+  const url = new URL(databaseUrl);
+  ({ username: url.username, password: url.password } = new URL(role.url));
+  return url;
+}
