@@ -29,8 +29,13 @@ test("the indexes of the tables that jobs pass through do not grow with the jobs
       select (pg_indexes_size('jobs.ready') + pg_indexes_size('jobs.lease'))::int as bytes`;
     return row.bytes;
   };
-  await pass(1000);
-  const after1000 = await bytes();
-  for (let round = 0; round < 9; round += 1) await pass(1000);
-  expect(await bytes()).toBeLessThanOrEqual(4 * after1000);
-}, 60_000);
+  // A snapshot that another session holds for a moment keeps one vacuum from freeing pages, and the indexes take some more, once.
+  // Indexes that keep what has passed grow in every round instead.
+  const sizes: number[] = [];
+  const hasSettled = (): boolean => sizes.length > 5 && sizes.at(-1) === sizes.at(-6);
+  while (!hasSettled() && sizes.length < 30) {
+    await pass(500);
+    sizes.push(await bytes());
+  }
+  expect({ settled: hasSettled(), sizes }).toEqual({ settled: true, sizes });
+}, 120_000);
