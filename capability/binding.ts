@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { AnyOperation, CapabilityDefinition, ProviderOf } from "./definition.ts";
+import { type ExactRecord, exactRecord } from "./exact-record.ts";
 import type { CapabilityProviderBinding } from "./host.ts";
 import type { InvocationContext, ProviderDispatchOutcome, RuntimeFailureKind } from "./invocation.ts";
 import { RuntimeFailureError } from "./invocation.ts";
@@ -28,29 +29,42 @@ export function bindProvider<Operations extends Record<string, AnyOperation>>(
   capability: CapabilityDefinition<Operations>,
   provider: ProviderOf<Operations>,
 ): CapabilityProviderBinding {
+  const operations = new Map(
+    Object.entries(capability.operations).map(([operation, definition]) => {
+      return [operation, { definition, quick: exactRecord(definition.request) }];
+    }),
+  );
   return {
     descriptor: capability.descriptor,
     async invokeRequest(operation, context, payload) {
-      if (typeof operation !== "string" || !Object.hasOwn(capability.operations, operation)) {
-        const known = capability.descriptor.operations.join(", ");
+      const known = operations.get(operation);
+      if (known === undefined) {
         return runtime(
           "unknown_operation",
-          `${capability.descriptor.capability_id} has no operation "${typeof operation === "string" ? printable(operation) : typeof operation}", only ${known}`,
+          `${capability.descriptor.capability_id} has no operation "${typeof operation === "string" ? printable(operation) : typeof operation}", only ${capability.descriptor.operations.join(", ")}`,
         );
       }
-      const definition = capability.operations[operation] as AnyOperation;
-      const decoded = decode(definition, payload);
-      if (typeof decoded === "string") return runtime("protocol_violation", `${operation}: ${decoded}`);
-      const request = decoded;
+      const { definition, quick } = known;
+      const request = decode(definition, quick, payload);
+      if (typeof request === "string") return runtime("protocol_violation", `${operation}: ${request}`);
       definition.hideRequest?.(request);
-      return settle(operation, provider[operation] as Method, context, request, definition);
+      try {
+        const answer = await (provider[operation] as Method)(context, request);
+        if (!answer.ok) return refusal(answer);
+        definition.hideResponse?.(answer.value);
+        return { kind: "success", value: answer.value };
+      } catch (error) {
+        return thrownOutcome(operation, error);
+      }
     },
   };
 }
 
 /** The request with exactly its keys, or what is wrong with it. An object that throws when it is read is no request. */
-function decode(definition: AnyOperation, payload: unknown): object | string {
+function decode(definition: AnyOperation, quick: ExactRecord | undefined, payload: unknown): object | string {
   try {
+    const read = quick?.read(payload);
+    if (read !== undefined) return read;
     if (!isPlainObject(payload)) return "expected a plain object with own, enumerable keys";
     const decoded = v.safeParse(definition.request, payload, { abortEarly: true });
     return decoded.success ? (decoded.output as object) : describeIssue(definition, decoded.issues[0]);
@@ -62,25 +76,10 @@ function decode(definition: AnyOperation, payload: unknown): object | string {
 type Method = (context: InvocationContext, request: unknown) => Promise<ProviderAnswer>;
 type ProviderAnswer = Awaited<ReturnType<JobsProvider["claim"]>> | Awaited<ReturnType<JobsProvider["renew"]>>;
 
-async function settle(
-  operation: string,
-  method: Method,
-  context: InvocationContext,
-  request: unknown,
-  definition: AnyOperation,
-): Promise<ProviderDispatchOutcome> {
-  try {
-    const answer = await method(context, request);
-    if (answer.ok) {
-      definition.hideResponse?.(answer.value);
-      return { kind: "success", value: answer.value };
-    }
-    return answer.error.kind === "domain"
-      ? { kind: "domain", value: answer.error.error }
-      : { kind: "runtime", failure: answer.error.error };
-  } catch (error) {
-    return thrownOutcome(operation, error);
-  }
+function refusal(answer: ProviderAnswer & { readonly ok: false }): ProviderDispatchOutcome {
+  return answer.error.kind === "domain"
+    ? { kind: "domain", value: answer.error.error }
+    : { kind: "runtime", failure: answer.error.error };
 }
 
 /** The text of an unexpected error may hold data of the call, so only its class goes out. */

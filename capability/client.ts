@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { AnyOperation, CapabilityDefinition, ClientOf } from "./definition.ts";
 import { formatDuration } from "./duration.ts";
+import { type ExactRecord, exactRecord } from "./exact-record.ts";
 import type { CapabilityHandle, InvokeOptions } from "./host.ts";
 import type { CallResult, InvocationContext, ProviderDispatchOutcome } from "./invocation.ts";
 import { type JobsClient, jobsCapability } from "./jobs.ts";
@@ -62,20 +63,30 @@ export function createClient<Operations extends Record<string, AnyOperation>>(
   const id = capability.descriptor.capability_id;
   if (handle === undefined)
     throw new TypeError(`no handle for ${id}: the requirement is not bound to a provider`);
-  const calls = Object.entries(capability.operations).map(([operation, definition]) => [
-    operation,
-    (request: unknown, options?: InvokeOptions) => call(handle, operation, definition, request, options),
-  ]);
+  const calls = Object.entries(capability.operations).map(([operation, definition]) => {
+    const answers: Answers = { operation, definition, quick: exactRecord(definition.response) };
+    return [
+      operation,
+      (request: unknown, options?: InvokeOptions) => call(handle, answers, request, options),
+    ];
+  });
   return Object.freeze(Object.fromEntries(calls)) as ClientOf<Operations>;
+}
+
+/** What a client knows of the answers to one operation. */
+interface Answers {
+  readonly operation: string;
+  readonly definition: AnyOperation;
+  readonly quick: ExactRecord | undefined;
 }
 
 async function call(
   handle: CapabilityHandle,
-  operation: string,
-  definition: AnyOperation,
+  answers: Answers,
   request: unknown,
   options: InvokeOptions | undefined,
 ): Promise<CallResult<unknown, string>> {
+  const { operation } = answers;
   let outcome: ProviderDispatchOutcome;
   try {
     outcome = await handle.invoke(operation, request, options);
@@ -83,15 +94,14 @@ async function call(
     return failure("internal", `the host threw while it invoked ${operation}`);
   }
   try {
-    return readOutcome(operation, definition, outcome);
+    return readOutcome(answers, outcome);
   } catch {
     return failure("protocol_violation", `the host's outcome of ${operation} cannot be read`);
   }
 }
 
 function readOutcome(
-  operation: string,
-  definition: AnyOperation,
+  { operation, definition, quick }: Answers,
   outcome: ProviderDispatchOutcome,
 ): CallResult<unknown, string> {
   if (outcome.kind === "runtime") {
@@ -99,7 +109,7 @@ function readOutcome(
     return { ok: false, error: { kind: "runtime", error: { kind, detail } } };
   }
   if (outcome.kind === "domain") return domainError(operation, definition, outcome.value);
-  if (!v.is(definition.response, outcome.value)) {
+  if (!quick?.fits(outcome.value) && !v.is(definition.response, outcome.value)) {
     return failure("protocol_violation", `the answer to ${operation} does not fit the contract`);
   }
   definition.hideResponse?.(outcome.value);
