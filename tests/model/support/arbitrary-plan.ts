@@ -40,6 +40,8 @@ export interface Interlude {
 export interface PlannedRound {
   /** One list of steps for each queue; the queues go on side by side. */
   readonly queues: readonly (readonly PlannedStep[])[];
+  /** Whether the queues wait for each other after each step, so that many calls share a statement, or each goes at its own pace. */
+  readonly inStep: boolean;
   /** How the round ends: with everything answered, or with the store closed, or its connections killed, amid the calls. */
   readonly end: "answered" | "closed" | "killed";
   readonly interlude: Interlude;
@@ -65,15 +67,16 @@ export function arbitraryPlan(limits: PlanLimits): fc.Arbitrary<readonly Planned
     calls: fc.oneof(
       { weight: 4, arbitrary: fc.tuple(call) },
       { weight: 1, arbitrary: fc.array(call, { minLength: 2, maxLength: 3, size }) },
-      { weight: 2, arbitrary: fc.tuple(by, fc.integer({ min: 2, max: 8 })).map(claimsAtOnce) },
+      { weight: 1, arbitrary: fc.tuple(by, fc.integer({ min: 2, max: 12 })).map(claimsAtOnce) },
     ),
     lost: fc.nat(9).map((chance) => chance === 9),
   });
   const steps = fc.array(step, { maxLength: limits.steps, size });
   const round = fc.record<PlannedRound>({
     queues: fc.array(steps, { minLength: 1, maxLength: limits.queues, size }),
+    inStep: fc.nat(7).map((chance) => chance < 7),
     end: fc.oneof(
-      { weight: 30, arbitrary: fc.constant("answered" as const) },
+      { weight: 20, arbitrary: fc.constant("answered" as const) },
       { weight: 1, arbitrary: fc.constant("closed" as const) },
       { weight: 1, arbitrary: fc.constant("killed" as const) },
     ),

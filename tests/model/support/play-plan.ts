@@ -19,35 +19,38 @@ const jobTimes = { lease_seconds: 20, retry_base_seconds: 3, retry_max_seconds: 
 const producers = ["producer", "producer2"] as const;
 const workers = ["worker", "worker2"] as const;
 
-/** What a plan has done: client calls made, of which so many got lost on the way. */
+/** What plans have done so far: client calls made, of which so many got lost on the way. */
 export interface Played {
-  readonly calls: number;
-  readonly unknown: number;
+  calls: number;
+  unknown: number;
 }
 
 /**
- * Plays a plan on a real database and follows it in the model. @throws Error at the first answer that no order of the calls
+ * Plays a plan on a real database, up to a round before which it is enough, counting in `played`, and follows it in the model. @throws Error at the first answer that no order of the calls
  * explains, and at the end when a job is not where the model has it.
  */
 export async function playPlan(
   backend: PostgresBackend,
   limits: PlanLimits,
   plan: readonly PlannedRound[],
-): Promise<Played> {
+  played: Played,
+  isEnough: () => boolean = () => false,
+): Promise<void> {
   const queues = times(limits.queues, (index) => `queue-${index}`);
   await using bundle = await openPostgres(backend, { ...jobTimes, queues });
   const clock = createTestClock(start());
-  const played = { calls: 0, unknown: 0 };
   const players = queues.map(
     (queue) => new QueuePlayer(bundle, queue, new QueueModel(jobTimes, clock), played),
   );
+  let end: PlannedRound["end"] = "answered";
   for (const round of plan) {
+    if (isEnough()) break;
+    end = round.end;
     await playRound(bundle, players, round);
     await playInterlude(bundle, clock, players, round.interlude);
   }
-  if (plan.at(-1)?.end === "killed") await bundle.restart();
+  if (end === "killed") await bundle.restart();
   await Promise.all(players.map((player) => player.inspectAll()));
-  return played;
 }
 
 async function playRound(
@@ -59,14 +62,13 @@ async function playRound(
   const ending = end === "answered" ? undefined : Promise.withResolvers<void>();
   const planned = round.queues.reduce((sum, steps) => sum + steps.length, 0);
   let begun = 0;
-  const isOver = (): boolean => {
+  const playOne = async (player: QueuePlayer, step: PlannedStep): Promise<void> => {
     begun += 1;
     if (begun > planned / 2) ending?.resolve();
-    return end !== "answered" && begun > planned / 2 + players.length;
+    const isOver = end !== "answered" && begun > planned / 2 + players.length;
+    if (!isOver) await player.play(step, end);
   };
-  const playing = Promise.all(
-    round.queues.map((steps, index) => (players[index] as QueuePlayer).play(steps, end, isOver)),
-  ).finally(() => ending?.resolve());
+  const playing = playSteps(round, players, playOne).finally(() => ending?.resolve());
   if (ending !== undefined) {
     await ending.promise;
     if (end === "closed") await bundle.stop();
@@ -74,6 +76,31 @@ async function playRound(
   }
   await playing;
   if (end === "closed") await bundle.restart();
+}
+
+/** Passes each queue's steps to `playOne`, one after the other. */
+async function playSteps(
+  { queues, inStep, end }: PlannedRound,
+  players: readonly QueuePlayer[],
+  playOne: (player: QueuePlayer, step: PlannedStep) => Promise<void>,
+): Promise<void> {
+  const turns = queues.map((steps, index) => ({ steps, player: players[index] as QueuePlayer }));
+  for (const { player } of turns) player.begin(end);
+  if (!inStep) {
+    const playAll = async ({ steps, player }: (typeof turns)[number]): Promise<void> => {
+      for (const step of steps) await playOne(player, step);
+    };
+    await Promise.all(turns.map(playAll));
+    return;
+  }
+  const longest = Math.max(...queues.map((steps) => steps.length));
+  for (let place = 0; place < longest; place += 1) {
+    const moves = turns.flatMap(({ steps, player }) => {
+      const step = steps[place];
+      return step ? [playOne(player, step)] : [];
+    });
+    await Promise.all(moves);
+  }
 }
 
 /** Nobody calls while time passes: what a call sees of it is then the same in model and database. */
@@ -115,35 +142,31 @@ class QueuePlayer {
   readonly #bundle: PostgresBundle;
   readonly #queue: string;
   readonly #states: PossibleStates;
-  readonly #played: { calls: number; unknown: number };
+  readonly #played: Played;
   readonly #jobs: string[] = [];
   /** Rounds in which a dead connection may still be found: the one of the kill, and the next one. */
   #brokenRounds = 0;
   readonly #leases: { readonly lease: LeaseRequest; readonly by: 0 | 1 }[] = [];
   #mayOverlap = true;
 
-  constructor(
-    bundle: PostgresBundle,
-    queue: string,
-    model: QueueModel,
-    played: { calls: number; unknown: number },
-  ) {
+  constructor(bundle: PostgresBundle, queue: string, model: QueueModel, played: Played) {
     this.#bundle = bundle;
     this.#queue = queue;
     this.#states = new PossibleStates(model);
     this.#played = played;
   }
 
-  async play(steps: readonly PlannedStep[], end: PlannedRound["end"], isOver: () => boolean): Promise<void> {
+  /** Before the first step of a round. */
+  begin(end: PlannedRound["end"]): void {
     this.#brokenRounds = end === "killed" ? 2 : Math.max(0, this.#brokenRounds - 1);
-    for (const { calls, lost } of steps) {
-      if (isOver()) return;
-      // A dying transaction hides its rows from others for a moment, and who reaps what expired may depend on who is locked.
-      const together = this.#brokenRounds > 0 || !this.#mayOverlap ? calls.slice(0, 1) : calls;
-      const made = together.flatMap((planned) => this.#callOf(planned) ?? []);
-      if (lost) await this.#make(made, end, "unheard");
-      await this.#make(made, end);
-    }
+  }
+
+  async play({ calls, lost }: PlannedStep, end: PlannedRound["end"]): Promise<void> {
+    // A dying transaction hides its rows from others for a moment, and who reaps what expired may depend on who is locked.
+    const together = this.#brokenRounds > 0 || !this.#mayOverlap ? calls.slice(0, 1) : calls;
+    const made = together.flatMap((planned) => this.#callOf(planned) ?? []);
+    if (lost) await this.#make(made, end, "unheard");
+    await this.#make(made, end);
   }
 
   change(change: (state: QueueModel) => void): void {

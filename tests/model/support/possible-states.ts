@@ -25,7 +25,9 @@ export class PossibleStates {
     if (await this.#goOn(together)) return;
     const after = new Map<string, QueueModel>();
     const found: QueueModel[] = [];
-    for (const state of before) found.push(...(await statesAfter(state, together)));
+    // What was turned away changed nothing.
+    const calls = together.filter(({ outcome }) => outcome !== "never").map(identified);
+    for (const state of before) found.push(...(await statesAfter(state, calls)));
     for (const state of found) after.set(found.length === 1 ? "" : state.fingerprint, state);
     if (after.size === 0) throw new Error(await contradiction(before, together));
     if (after.size > maxStates)
@@ -44,7 +46,11 @@ export class PossibleStates {
     const [way, ...others] = waysOf(state, call);
     if (way === undefined || way.reaped || others.length > 0) return false;
     const answer = await state.perform(call);
-    if (outcome === "unheard" || state.agrees(outcome.answer, answer)) return true;
+    if (outcome === "unheard") return true;
+    if (state.agrees(outcome.answer, answer)) {
+      state.learn(outcome.answer, answer);
+      return true;
+    }
     throw new Error(explain(together, [answer.told], 1));
   }
 
@@ -60,34 +66,64 @@ export class PossibleStates {
 
 const maxStates = 5000;
 
-/** By every order of the calls that explains their outcomes. The state itself is left alone. */
-async function statesAfter(state: QueueModel, left: readonly Observed[]): Promise<QueueModel[]> {
+interface Identified extends Observed {
+  /** Equal for calls that ask for the same. */
+  readonly asks: string;
+  /** Equal for calls that are the same in all that is known. */
+  readonly is: string;
+}
+
+function identified({ call, outcome }: Observed): Identified {
+  const asks = JSON.stringify(call);
+  return { call, outcome, asks, is: `${asks} ${JSON.stringify(outcome)}` };
+}
+
+/**
+ * By every order of the calls that explains their outcomes. The state itself is left alone, unless nobody else needs it:
+ * `ours`. Calls that ask for the same differ in their outcomes alone, so the model carries out one for all of them.
+ */
+async function statesAfter(
+  state: QueueModel,
+  left: readonly Identified[],
+  ours?: "ours",
+): Promise<QueueModel[]> {
   if (left.length === 0) return [state];
   const found: QueueModel[] = [];
-  const tried = new Set<string>();
-  for (const [index, next] of left.entries()) {
+  const groups = Map.groupBy(left, ({ asks }) => asks);
+  for (const group of groups.values()) {
     // Which of two calls that are the same in all that is known came first makes no difference.
-    const sameness = left.length > 1 ? JSON.stringify(next) : "";
-    if (tried.has(sameness)) continue;
-    tried.add(sameness);
-    const others = left.toSpliced(index, 1);
-    for (const after of await statesAfterOne(state, next)) found.push(...(await statesAfter(after, others)));
+    const candidates = [...new Map(group.map((each) => [each.is, each])).values()];
+    const [{ call }] = candidates as [Identified];
+    const ways = waysOf(state, call);
+    const cutOff = candidates.find(({ outcome }) => outcome === "unknown");
+    const onlyWay = groups.size === 1 && ways.length === 1 && cutOff === undefined;
+    for (const { reaped, take } of ways) {
+      const next = ours && onlyWay ? state : state.clone();
+      if (reaped) next.reap();
+      const answer = await next.perform(call, take === "ready only");
+      const first = candidates.filter(
+        ({ outcome }) => typeof outcome === "string" || next.agrees(outcome.answer, answer),
+      );
+      for (const [index, observed] of first.entries()) {
+        const after = index === first.length - 1 ? next : next.clone();
+        if (typeof observed.outcome !== "string") after.learn(observed.outcome.answer, answer);
+        found.push(...(await statesAfter(after, without(left, observed), "ours")));
+      }
+    }
+    if (cutOff === undefined) continue;
+    const others = without(left, cutOff);
+    found.push(...(await statesAfter(state, others)));
+    if (!ways.some(({ reaped }) => reaped)) continue;
+    // It may have taken expired leases back and got no further.
+    const reaped = state.clone();
+    reaped.reap();
+    found.push(...(await statesAfter(reaped, others, "ours")));
   }
   return found;
 }
 
-async function statesAfterOne(state: QueueModel, { call, outcome }: Observed): Promise<QueueModel[]> {
-  const found: QueueModel[] = outcome === "unknown" || outcome === "never" ? [state] : [];
-  if (outcome === "never") return found;
-  for (const { reaped, take } of waysOf(state, call)) {
-    const next = state.clone();
-    if (reaped) next.reap();
-    // A claim that was cut off may have taken expired leases back and got no further.
-    if (reaped && outcome === "unknown") found.push(next.clone());
-    const answer = await next.perform(call, take === "ready only");
-    if (typeof outcome === "string" || next.agrees(outcome.answer, answer)) found.push(next);
-  }
-  return found;
+function without(calls: readonly Identified[], one: Identified): readonly Identified[] {
+  return calls.toSpliced(calls.indexOf(one), 1);
 }
 
 interface Way {

@@ -31,21 +31,23 @@ export class QueueModel {
   readonly #times: JobTimes;
   readonly #clock: InstantSource;
   readonly #table: JobTable;
-  readonly #wireId: Map<string, string>;
-  readonly #job: Map<string, JobId>;
-  readonly #lease: Map<string, LeaseProof>;
+  #names: Names;
+  /** A state and its copy share the names until one of the two learns another. */
+  #namesAreShared = false;
 
   constructor(times: JobTimes, clock: InstantSource, from?: QueueModel) {
     this.#times = times;
     this.#clock = clock;
     this.#table = { byRow: new Map(), byKey: new Map() };
-    this.#wireId = new Map(from ? from.#wireId : []);
-    this.#job = new Map(from ? from.#job : []);
-    this.#lease = new Map(from ? from.#lease : []);
-    for (const [row, job] of from ? from.#table.byRow : []) {
-      const copy = { ...job };
-      this.#table.byRow.set(row, copy);
-      this.#table.byKey.set(`${job.asked.producer} ${job.asked.key}`, copy);
+    this.#names = from
+      ? from.#names
+      : { wireId: new Map(), job: new Map(), proof: new Map(), token: new Map() };
+    if (from) this.#namesAreShared = from.#namesAreShared = true;
+    for (const [key, job] of from ? from.#table.byKey : []) {
+      // No call changes a job that has an outcome.
+      const copy = job.place.is === "outcome" ? job : { ...job };
+      this.#table.byRow.set(job.id.row, copy);
+      this.#table.byKey.set(key, copy);
     }
   }
 
@@ -55,13 +57,20 @@ export class QueueModel {
 
   /** Whether leases have expired that nobody has taken back yet. */
   get hasExpired(): boolean {
-    return [...this.#table.byRow.values()].some((job) => this.#isExpired(job));
+    const now = this.#clock.instant;
+    for (const { place } of this.#table.byRow.values()) {
+      if (place.is === "lease" && place.expiresAt <= now) return true;
+    }
+    return false;
   }
 
   /** Whether a claim would find a job without taking any back. */
   get hasDue(): boolean {
     const now = this.#clock.instant;
-    return [...this.#table.byRow.values()].some((job) => job.place.is === "ready" && job.nextRun <= now);
+    for (const { place, nextRun } of this.#table.byRow.values()) {
+      if (place.is === "ready" && nextRun <= now) return true;
+    }
+    return false;
   }
 
   /** Takes back all expired leases. */
@@ -82,7 +91,7 @@ export class QueueModel {
       case "enqueue": {
         const verdict = await store.enqueue(newJob(call.caller, call.request), anybody);
         if (verdict.kind === "conflict") return { told: { refused: "idempotency_conflict" } };
-        const job_id = this.#wireId.get(verdict.id.row) ?? "";
+        const job_id = this.#names.wireId.get(verdict.id.row) ?? "";
         return { told: { value: { job_id, created: verdict.kind === "created" } }, job: verdict.id };
       }
       case "claim":
@@ -109,27 +118,50 @@ export class QueueModel {
     }
   }
 
-  /** Whether an answer is the one that the model gave, and if so what the wire calls the model's job and token. */
+  /** Whether an answer is the one that the model gave. */
   agrees(answer: Answer, model: ModelAnswer): boolean {
     if (model.job === undefined) return Bun.deepEquals(answer, model.told);
     if (!("value" in answer) || !("value" in model.told)) return false;
-    const { job_id, lease_token, ...said } = answer.value as EnqueueResponse & Partial<ClaimResponse>;
+    const { job_id, lease_token: _token, ...said } = answer.value as EnqueueResponse & Partial<ClaimResponse>;
     const { job_id: _, ...expected } = model.told.value as EnqueueResponse;
-    const known = this.#wireId.get(model.job.row);
-    if (!Bun.deepEquals(said, expected)) return false;
-    if (known === undefined ? this.#job.has(job_id) : known !== job_id) return false;
-    this.#wireId.set(model.job.row, job_id);
-    this.#job.set(job_id, model.job);
-    if (lease_token !== undefined && model.tokenHash !== undefined) {
-      this.#lease.set(lease_token, { id: model.job, tokenHash: model.tokenHash, owner: "" });
+    const known = this.#names.wireId.get(model.job.row);
+    if (known === undefined ? this.#names.job.has(job_id) : known !== job_id) return false;
+    return Bun.deepEquals(said, expected);
+  }
+
+  /** From an answer that agrees: what the wire calls the model's job and token. */
+  learn(answer: Answer, model: ModelAnswer): void {
+    if (model.job === undefined || !("value" in answer)) return;
+    const { job_id, lease_token } = answer.value as EnqueueResponse & Partial<ClaimResponse>;
+    if (!this.#names.wireId.has(model.job.row)) {
+      const { wireId, job } = this.#ownNames();
+      wireId.set(model.job.row, job_id);
+      job.set(job_id, model.job);
     }
-    return true;
+    if (lease_token !== undefined && model.tokenHash !== undefined) {
+      const { proof, token } = this.#ownNames();
+      proof.set(lease_token, { id: model.job, tokenHash: model.tokenHash, owner: "" });
+      token.set(model.tokenHash, lease_token);
+    }
+  }
+
+  #ownNames(): Names {
+    if (this.#namesAreShared) {
+      const { wireId, job, proof, token } = this.#names;
+      this.#names = {
+        wireId: new Map(wireId),
+        job: new Map(job),
+        proof: new Map(proof),
+        token: new Map(token),
+      };
+      this.#namesAreShared = false;
+    }
+    return this.#names;
   }
 
   /** Equal for states that no sequence of calls can tell apart. */
   get fingerprint(): string {
-    const tokens = new Map<string, string>();
-    for (const [token, { tokenHash }] of this.#lease) tokens.set(tokenHash, token);
+    const { wireId, token } = this.#names;
     let text = "";
     for (const {
       id,
@@ -144,14 +176,14 @@ export class QueueModel {
       const holders = [
         place.is === "lease" ? place : undefined,
         place.is === "lease" ? place.before : place.settledBy,
-      ].map((holder) => (holder ? `${holder.owner} ${tokens.get(holder.tokenHash) ?? ""}` : ""));
+      ].map((holder) => (holder ? `${holder.owner} ${token.get(holder.tokenHash) ?? ""}` : ""));
       const more =
         place.is === "lease"
           ? place.expiresAt
           : place.is === "outcome"
             ? `${place.status} ${String(place.settledBy?.operation)} ${String(place.settledBy?.retryable)}`
             : "";
-      text += `${String(this.#wireId.get(id.row))} ${asked.producer} ${asked.key} ${asked.intent} ${createdAt} ${updatedAt} ${nextRun} `;
+      text += `${String(wireId.get(id.row))} ${asked.producer} ${asked.key} ${asked.intent} ${createdAt} ${updatedAt} ${nextRun} `;
       text += `${attempts} ${String(lastCode)} ${place.is} ${holders.join(" ")} ${more}\n`;
     }
     return text;
@@ -161,7 +193,7 @@ export class QueueModel {
     const leased = await store.claim({ queue: call.queue, owner: call.caller }, anybody);
     if (leased === undefined) return { told: { refused: "no_job_available" } };
     const value = {
-      job_id: this.#wireId.get(leased.id.row) ?? "",
+      job_id: this.#names.wireId.get(leased.id.row) ?? "",
       queue: call.queue,
       kind: leased.kind,
       payload: JSON.parse(leased.payload),
@@ -173,7 +205,7 @@ export class QueueModel {
   }
 
   async #inspect(job_id: string, store: MemoryJobStore): Promise<ModelAnswer> {
-    const id = this.#job.get(job_id);
+    const id = this.#names.job.get(job_id);
     const job = id && (await store.inspect(id, anybody));
     if (job === undefined) return { told: { refused: "job_not_found" } };
     const { queue, kind, status, attempts } = job;
@@ -203,7 +235,7 @@ export class QueueModel {
     readonly caller: string;
     readonly lease: LeaseRequest;
   }): LeaseProof | undefined {
-    const known = this.#lease.get(lease.lease_token);
+    const known = this.#names.proof.get(lease.lease_token);
     return known && { ...known, owner: caller };
   }
 
@@ -218,6 +250,15 @@ export class QueueModel {
   }
 }
 
+/** What the model's ids and tokens are called on the wire, and the other way round. */
+interface Names {
+  readonly wireId: Map<string, string>;
+  readonly job: Map<string, JobId>;
+  readonly proof: Map<string, LeaseProof>;
+  /** By the hash of the model's token. */
+  readonly token: Map<string, string>;
+}
+
 const invalidLease: Answer = { refused: "invalid_lease" };
 
 /** A caller who waits for ever. */
@@ -226,7 +267,7 @@ const anybody: Call = { caller: undefined, over: undefined, onOver: () => () => 
 function newJob(producer: string, request: EnqueueRequest): NewJob {
   const { queue, kind, available_at: requestedAt, max_attempts: maxAttempts } = request;
   const payload = JSON.stringify(request.payload);
-  // The plans write equal payloads equally, so this text tells intents apart as the digest does.
-  const intent = JSON.stringify([queue, kind, payload, requestedAt, maxAttempts]);
+  // The plans write equal payloads equally, so this hash tells intents apart as the digest does.
+  const intent = Bun.hash(JSON.stringify([queue, kind, payload, requestedAt, maxAttempts])).toString(36);
   return { producer, queue, kind, key: request.idempotency_key, payload, intent, requestedAt, maxAttempts };
 }
