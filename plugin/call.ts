@@ -6,8 +6,8 @@ export interface Call {
   readonly caller: string | undefined;
   /** Why nobody waits any more; undefined while somebody does. */
   readonly over: RuntimeFailureError | undefined;
-  /** Calls back once when the caller gives up. Returns how to forget it. */
-  onOver(listener: (reason: RuntimeFailureError) => void): () => void;
+  /** Calls back once when the caller gives up. Returns how to forget it. Absent where a caller cannot. */
+  readonly onOver?: (listener: (reason: RuntimeFailureError) => void) => () => void;
 }
 
 /** Reads deadline and cancellation of a host's context. A call with neither costs nothing to watch. */
@@ -20,8 +20,7 @@ export function openCall(context: InvocationContext): Call {
     return endedCall(caller, new RuntimeFailureError("protocol_violation", detail));
   }
   if (left !== undefined && left <= 0) return endedCall(caller, deadlineExceeded());
-  if (left === undefined && context.signal === undefined)
-    return { caller, over: undefined, onOver: () => noop };
+  if (left === undefined && context.signal === undefined) return { caller, over: undefined };
   return new WatchedCall(caller, context.signal, left);
 }
 
@@ -72,12 +71,11 @@ class WatchedCall implements Call {
 /** A longer delay overflows the runtime's 32-bit timer and fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
-const noop = (): void => {};
 const cancelled = (): RuntimeFailureError =>
   new RuntimeFailureError("cancelled", "the caller gave up before the answer");
 const deadlineExceeded = (): RuntimeFailureError =>
   new RuntimeFailureError("deadline_exceeded", "the call's deadline passed before the answer");
 
 function endedCall(caller: string | undefined, reason: RuntimeFailureError): Call {
-  return { caller, over: reason, onOver: () => noop };
+  return { caller, over: reason };
 }

@@ -64,11 +64,11 @@ function guardWith<Deps>(access: Access, deps: Deps) {
     name: JobsOperation,
     operation: Operation<Deps, Request, Response, Code>,
   ) =>
-    async (
+    (
       context: InvocationContext,
       request: Request,
-    ): Promise<ProviderResult<Response, Code | "unauthorized">> => {
-      if (!access(context.callerInstance, name)) return refuse("unauthorized");
-      return operation(deps, openCall(context), request);
-    };
+    ): Promise<ProviderResult<Response, Code | "unauthorized">> =>
+      access(context.callerInstance, name)
+        ? operation(deps, openCall(context), request)
+        : Promise.resolve(refuse("unauthorized"));
 }

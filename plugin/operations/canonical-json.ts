@@ -19,71 +19,89 @@ export const maxDepth = 64;
  * @throws NotPortableJson
  */
 export function canonicalJson(value: unknown): string {
-  return write(value, "$", 1);
+  return write(value, root, 1);
 }
 
-function write(value: unknown, path: string, depth: number): string {
+/** Where a value stands. Written out only when something is wrong with it. */
+interface Place {
+  readonly parent: Place | undefined;
+  readonly step: string | number;
+}
+
+const root: Place = { parent: undefined, step: "$" };
+
+function write(value: unknown, place: Place, depth: number): string {
   switch (typeof value) {
     case "string":
-      return writeString(value, path);
+      return writeString(value, place);
     case "number":
-      return writeNumber(value, path);
+      return writeNumber(value, place);
     case "boolean":
       return value ? "true" : "false";
     case "object":
       if (value === null) return "null";
-      if (depth > maxDepth) throw new NotPortableJson(`${path}: nesting deeper than ${maxDepth}`);
-      return Array.isArray(value) ? writeArray(value, path, depth) : writeObject(value, path, depth);
+      if (depth > maxDepth) throw notPortable(place, `nesting deeper than ${maxDepth}`);
+      return Array.isArray(value) ? writeArray(value, place, depth) : writeObject(value, place, depth);
     default:
-      throw new NotPortableJson(`${path}: ${typeof value} is not JSON`);
+      throw notPortable(place, `${typeof value} is not JSON`);
   }
 }
 
-function writeString(text: string, path: string): string {
-  if (!text.isWellFormed()) throw new NotPortableJson(`${path}: lone surrogate`);
-  if (text.includes("\0")) throw new NotPortableJson(`${path}: U+0000`);
+function writeString(text: string, place: Place): string {
+  if (!text.isWellFormed()) throw notPortable(place, "lone surrogate");
+  if (text.includes("\0")) throw notPortable(place, "U+0000");
   return JSON.stringify(text);
 }
 
-function writeNumber(number: number, path: string): string {
-  if (!Number.isFinite(number)) throw new NotPortableJson(`${path}: not a finite number`);
-  if (Number.isInteger(number) && !Number.isSafeInteger(number)) {
-    throw new NotPortableJson(`${path}: integer beyond ±(2^53 − 1)`);
-  }
+function writeNumber(number: number, place: Place): string {
+  if (!Number.isFinite(number)) throw notPortable(place, "not a finite number");
+  if (Number.isInteger(number) && !Number.isSafeInteger(number))
+    throw notPortable(place, "integer beyond ±(2^53 − 1)");
   return number === 0 ? "0" : String(number);
 }
 
-function writeArray(array: readonly unknown[], path: string, depth: number): string {
+function writeArray(array: readonly unknown[], place: Place, depth: number): string {
   const own = Reflect.ownKeys(array);
-  if (own.length !== array.length + 1) throw new NotPortableJson(`${path}: sparse array or extra property`);
+  if (own.length !== array.length + 1) throw notPortable(place, "sparse array or extra property");
   const parts = own.slice(0, -1).map((key, index) => {
-    const place = `${path}[${index}]`;
-    if (key !== String(index)) throw new NotPortableJson(`${path}: sparse array or extra property`);
-    return write(dataOf(array, key, place), place, depth + 1);
+    if (key !== String(index)) throw notPortable(place, "sparse array or extra property");
+    const element = { parent: place, step: index };
+    return write(dataOf(array, key, element), element, depth + 1);
   });
   return `[${parts.join(",")}]`;
 }
 
-function writeObject(object: object, path: string, depth: number): string {
+function writeObject(object: object, place: Place, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== null && !isRootPrototype(prototype)) {
-    throw new NotPortableJson(`${path}: not a plain object`);
-  }
+  if (prototype !== null && !isRootPrototype(prototype)) throw notPortable(place, "not a plain object");
   const keys = Reflect.ownKeys(object);
-  const parts: string[] = [];
-  for (const key of keys) if (typeof key !== "string") throw new NotPortableJson(`${path}: symbol key`);
+  for (const key of keys) if (typeof key !== "string") throw notPortable(place, "symbol key");
+  let text = "{";
   for (const key of (keys as string[]).sort()) {
-    const place = `${path}.${/^[A-Za-z_][A-Za-z0-9_]{0,31}$/.test(key) ? key : "(key)"}`;
-    parts.push(`${writeString(key, place)}:${write(dataOf(object, key, place), place, depth + 1)}`);
+    const member = { parent: place, step: key };
+    if (text.length > 1) text += ",";
+    text += `${writeString(key, member)}:${write(dataOf(object, key, member), member, depth + 1)}`;
   }
-  return `{${parts.join(",")}}`;
+  return `${text}}`;
 }
 
 /** An own, enumerable data property; an accessor is refused unread. */
-function dataOf(owner: object, key: string, path: string): unknown {
+function dataOf(owner: object, key: string, place: Place): unknown {
   const property = Object.getOwnPropertyDescriptor(owner, key);
-  if (property?.enumerable !== true || !("value" in property)) {
-    throw new NotPortableJson(`${path}: accessor or hidden property`);
-  }
+  if (property?.enumerable !== true || !("value" in property))
+    throw notPortable(place, "accessor or hidden property");
   return property.value;
+}
+
+function notPortable(place: Place, reason: string): NotPortableJson {
+  let path = "";
+  for (let at: Place | undefined = place; at !== undefined; at = at.parent) path = nameOf(at) + path;
+  return new NotPortableJson(`${path}: ${reason}`);
+}
+
+/** A key that is no plain name may be data. */
+function nameOf({ parent, step }: Place): string {
+  if (parent === undefined) return String(step);
+  if (typeof step === "number") return `[${step}]`;
+  return /^[A-Za-z_][A-Za-z0-9_]{0,31}$/.test(step) ? `.${step}` : ".(key)";
 }

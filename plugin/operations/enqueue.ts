@@ -1,15 +1,12 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { EnqueueRequest, EnqueueResponse, ProviderResult } from "../../capability/index.ts";
 import type { Call } from "../call.ts";
 import { formatJobId } from "../job-id.ts";
-import type { NewJob } from "../store/job-store.ts";
+import { maxPayloadBytes, type NewJob } from "../store/job-store.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { isName } from "./names.ts";
 import { type OperationDeps, refuse } from "./operation.ts";
 import { utcInstant } from "./timestamp.ts";
-
-/** Largest payload, in bytes of compact JSON. */
-export const maxPayloadBytes = 262_144;
 
 /** Stores a job, or finds the one that the same intent made before. */
 export async function enqueue(
@@ -63,5 +60,5 @@ function intentOf(
   maxAttempts: number,
 ): string {
   const intent = `{"available_at":"${requestedAt}","kind":"${kind}","max_attempts":${maxAttempts},"payload":${payload},"queue":"${queue}"}`;
-  return createHash("sha256").update(intent).digest("hex");
+  return hash("sha256", intent, "hex");
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { formatLeaseToken } from "../lease-token.ts";
 import type { Background } from "./background.ts";
 import type { Database } from "./database.ts";
@@ -132,11 +132,11 @@ function newTokens(count: number): Token[] {
   const random = randomBytes(32 * count);
   return Array.from({ length: count }, (_, index) => {
     const bytes = random.subarray(32 * index, 32 * index + 32);
-    return { text: formatLeaseToken(bytes), hash: createHash("sha256").update(bytes).digest() };
+    return { text: formatLeaseToken(bytes), hash: hash("sha256", bytes, "buffer") };
   });
 }
 
 function leasedJob(row: ClaimedRow, token: string, expiresAt: string): LeasedJob {
-  const { kind, payload, attempt, maxAttempts } = row;
+  const { kind, payload, attempt, max_attempts: maxAttempts } = row;
   return { id: { row: row.row, nonce: row.nonce }, kind, payload, attempt, maxAttempts, token, expiresAt };
 }

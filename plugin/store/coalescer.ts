@@ -53,7 +53,7 @@ export class Coalescer<In, Out> {
       return Promise.reject(new RuntimeFailureError("resource_exhausted", detail));
     }
     const pending = new Pending<In, Out>(input, bytes, call);
-    pending.onLeave = () => this.#left(pending);
+    pending.onLeave = this.#left;
     this.#queue.push(pending);
     this.#waitingCalls += 1;
     this.#waitingBytes += bytes;
@@ -126,14 +126,14 @@ export class Coalescer<In, Out> {
   }
 
   /** A caller left before its call was sent. What such calls hold is let go of once they are the greater part. */
-  #left(pending: Pending<In, Out>): void {
+  readonly #left = (pending: Pending<In, Out>): void => {
     this.#noLongerWaits(pending);
     const queued = this.#queue.length - this.#head;
     if (queued > 1024 && this.#waitingCalls * 2 < queued) {
       this.#queue = this.#queue.slice(this.#head).filter((call) => call.open && call !== pending);
       this.#head = 0;
     }
-  }
+  };
 
   #noLongerWaits(pending: Pending<In, Out>): void {
     pending.onLeave = undefined;

@@ -27,6 +27,9 @@ export interface JobStore {
   inspect(id: JobId, call: Call): Promise<JobEvidence | undefined>;
 }
 
+/** Largest payload, in bytes of compact JSON. */
+export const maxPayloadBytes = 262_144;
+
 /** A job as an authorised producer asked for it, checked and in canonical form. */
 export interface NewJob {
   readonly producer: string;

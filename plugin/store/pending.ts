@@ -6,12 +6,12 @@ export class Pending<In, Out> {
   readonly input: In;
   readonly bytes: number;
   /** Called once when the caller leaves. */
-  onLeave: (() => void) | undefined;
+  onLeave: ((pending: this) => void) | undefined;
   readonly promise: Promise<Out>;
   #open = true;
   #resolve!: (value: Out) => void;
   #reject!: (reason: unknown) => void;
-  readonly #forget: () => void;
+  readonly #forget: (() => void) | undefined;
 
   constructor(input: In, bytes: number, call: Call) {
     this.input = input;
@@ -20,9 +20,9 @@ export class Pending<In, Out> {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#forget = call.onOver((reason: RuntimeFailureError) => {
+    this.#forget = call.onOver?.((reason: RuntimeFailureError) => {
       this.#open = false;
-      this.onLeave?.();
+      this.onLeave?.(this);
       this.#reject(reason);
     });
   }
@@ -48,6 +48,6 @@ export class Pending<In, Out> {
 
   #close(): void {
     this.#open = false;
-    this.#forget();
+    this.#forget?.();
   }
 }

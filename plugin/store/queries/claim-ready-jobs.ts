@@ -1,4 +1,5 @@
 import type { Database } from "../database.ts";
+import { maxPayloadBytes } from "../job-store.ts";
 import type { Place } from "../low-water.ts";
 import { nameHash } from "../name-hash.ts";
 import type { SqlContext } from "../sql-context.ts";
@@ -22,7 +23,7 @@ export interface ClaimedRow {
   readonly kind: string;
   readonly payload: string;
   readonly attempt: number;
-  readonly maxAttempts: number;
+  readonly max_attempts: number;
 }
 
 export interface Claimed {
@@ -39,78 +40,73 @@ export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<Cl
 
 /** Payload bytes of one answer. A lease runs while its answer is on the way, so an answer must not take long. */
 const maxAnswerBytes = 8 * 1024 * 1024;
+/** So many jobs fit an answer, however large their payloads are. */
+const jobsThatFit = maxAnswerBytes / maxPayloadBytes;
 
 /**
  * Moves the first due jobs of a queue from ready to lease, in order of run time, then of enqueue; at most one for each token.
  * Never waits: what somebody else is claiming is skipped.
  *
- * The rows are collected by ctid in an array sub-select and deleted by it; a join of two sets costs six times as much. Only when an
- * answer would be too large are sizes added up row by row. A body is looked up by primary key, which statistics cannot change.
+ * The rows are collected by ctid in an array sub-select and deleted by it; a join of two sets costs six times as much. When they would
+ * make too large an answer, only as many of them are taken as fit in any case. A body is looked up by primary key, which statistics
+ * cannot change. Each node and expression of the plan costs every claim, of one job too, so there are few.
  */
 export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
   const text = `
     with t as materialized (select ${sql.clock} as now),
     seen as materialized (
-      select r.ctid as tid, r.next_run, r.id, r.bytes from ${sql.table("ready")} r
+      select r.ctid as tid, r.bytes from ${sql.table("ready")} r
       where r.queue = $1::text::bigint and r.next_run <= (select now from t)
         and (r.next_run, r.id) >= ($3::text::timestamptz, $7::text::bigint)
       order by r.queue, r.next_run, r.id
       limit $4::text::int
       for update skip locked
     ), picked as (
-      delete from ${sql.table("ready")} where ctid = any (case
-        when (select sum(bytes) from seen) <= ${maxAnswerBytes} then array(select tid from seen)
-        else array(
-          select tid from (
-            select tid, sum(bytes) over w <= ${maxAnswerBytes} or row_number() over w = 1 as fits
-            from seen window w as (order by next_run, id)) s
-          where fits)
-        end)
-      returning id, next_run, generation, updated_at, settled_owner, bytes, attempt, max_attempts, settled_token, last_code
+      delete from ${sql.table("ready")} where ctid = any (array(
+        select tid from seen limit (select case when sum(bytes) > ${maxAnswerBytes} then ${jobsThatFit} end from seen)))
+      returning id, next_run, generation, settled_owner, bytes, attempt, max_attempts, settled_token, last_code
     ), found as materialized (
-      select p.*, j.nonce, j.kind, j.payload, (row_number() over (order by p.next_run, p.id))::int as place
-      from picked p, lateral (select nonce, kind, payload from ${sql.table("jobs")} where id = p.id offset 0) j
+      select p.*, j.nonce, j.kind, j.payload, t.now, t.now + make_interval(secs => $6::text::float8) as until,
+        row_number() over (order by p.next_run, p.id) as place
+      from t, picked p, lateral (select nonce, kind, payload from ${sql.table("jobs")} where id = p.id offset 0) j
     ), leased as (
       insert into ${sql.table("lease")} (id, generation, queue, owner, expires_at, next_run, updated_at, attempt,
         max_attempts, token, nonce, last_code, bytes, settled_owner, settled_token)
-      select id, generation + 1, $1::text::bigint, $2::text::bigint,
-        (select now + make_interval(secs => $6::text::float8) from t), next_run, (select now from t), attempt + 1,
-        max_attempts, substring((select decode($5::text, 'base64')) from 32 * place - 31 for 32), nonce, last_code,
-        bytes, settled_owner, settled_token
+      select id, generation + 1, $1::text::bigint, $2::text::bigint, until, next_run, now, attempt + 1, max_attempts,
+        substring((select decode($5::text, 'base64')) from (32 * place - 31)::int for 32), nonce, last_code, bytes,
+        settled_owner, settled_token
       from found
     )
-    select place, id::text as row, encode(nonce, 'hex') as nonce, kind, payload::text as payload, attempt + 1 as attempt,
-      max_attempts::int as max_attempts,
-      case when place = 1 then (select max(next_run) from found)::text end as last_run,
-      case when place = 1 then (select now + make_interval(secs => $6::text::float8) from t)::text end as expires_at,
-      case when place = 1 then (select count(*) from seen) > (select count(*) from picked) end as more
-    from found order by place`;
+    select id::text as row, encode(nonce, 'hex') as nonce, kind, payload::text as payload, attempt + 1 as attempt,
+      max_attempts::int as max_attempts, place::int as place,
+      case when place = 1 then until::text || '|' || (select max(next_run) from picked) end as head
+    from found`;
   return async (db, request) => {
+    const asked = request.tokenHashes.length / 32;
     const rows = await db.query("hot", text, [
       nameHash(request.queue),
       nameHash(request.owner),
       request.from.nextRun,
-      String(request.tokenHashes.length / 32),
+      String(asked),
       request.tokenHashes.toString("base64"),
       String(request.leaseSeconds),
       request.from.row,
     ]);
-    const [first] = rows;
-    if (first === undefined) return { rows: [], expiresAt: "", last: undefined, more: false };
-    const claimed = rows.map((row) => ({
-      place: row.place as number,
-      row: row.row as string,
-      nonce: row.nonce as string,
-      kind: row.kind as string,
-      payload: row.payload as string,
-      attempt: row.attempt as number,
-      maxAttempts: row.max_attempts as number,
-    }));
+    const claimed: ClaimedRow[] = [];
+    let head = "";
+    for (const row of rows) {
+      const place = row.place as number;
+      if (place === 1) head = row.head as string;
+      claimed[place - 1] = row as unknown as ClaimedRow;
+    }
+    const last = claimed.at(-1);
+    if (last === undefined) return { rows: [], expiresAt: "", last: undefined, more: false };
+    const [expiresAt, nextRun] = head.split("|") as [string, string];
     return {
       rows: claimed,
-      expiresAt: rfc3339(first.expires_at as string),
-      last: { nextRun: first.last_run as string, row: (claimed.at(-1) as ClaimedRow).row },
-      more: first.more === true,
+      expiresAt: rfc3339(expiresAt),
+      last: { nextRun, row: last.row },
+      more: rows.length === jobsThatFit && asked > jobsThatFit,
     };
   };
 }

@@ -9,12 +9,10 @@ export type CompleteLeases = (
   leases: readonly LeaseProof[],
 ) => Promise<ReadonlyMap<string, true>>;
 
-const outcome = `
-      insert into %outcome% (id, next_run, finished_at, owner, attempt, state, operation, token, code)
-      select id, next_run, %clock%, owner, attempt, 's', 'c', token, last_code from hit
-      returning id::text as row`;
-
-/** running → succeeded for every valid lease that nobody else is touching. Never waits; what it leaves out is not yet refused. */
+/**
+ * running → succeeded for every valid lease that nobody else is touching. Never waits; what it leaves out is not yet refused. The ids come
+ * back as one text: a row of an answer costs client and server more than the look-up of its job.
+ */
 export function completeFreeLeases(sql: SqlContext): CompleteLeases {
   const text = `
     with hit as (
@@ -22,11 +20,12 @@ export function completeFreeLeases(sql: SqlContext): CompleteLeases {
         select f.tid from ${leaseProofs}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
       and expires_at > ${sql.clock}
       returning id, next_run, owner, attempt, token, last_code
-    )${filled(sql)}`;
+    ), done as (${outcome(sql)})
+    select string_agg(id::text, ' ') as rows from done`;
   return async (db, leases) => {
+    const [answer] = await db.query("hot", text, leaseArguments(leases));
     const settled = new Map<string, true>();
-    for (const row of await db.query("hot", text, leaseArguments(leases)))
-      settled.set(row.row as string, true);
+    for (const row of (answer?.rows as string | null)?.split(" ") ?? []) settled.set(row, true);
     return settled;
   };
 }
@@ -38,10 +37,13 @@ export function completeLockedLease(sql: SqlContext): (db: Database, lease: Leas
     with ${k}, hit as (
       delete from ${sql.table("lease")} l where ${valid}
       returning l.id, l.next_run, l.owner, l.attempt, l.token, l.last_code
-    )${filled(sql)}`;
+    )${outcome(sql)}`;
   return async (db, lease) => (await db.query("lock", text, oneLeaseArguments(lease))).length === 1;
 }
 
-function filled(sql: SqlContext): string {
-  return outcome.replace("%outcome%", sql.table("outcome")).replace("%clock%", sql.clock);
+function outcome(sql: SqlContext): string {
+  return `
+      insert into ${sql.table("outcome")} (id, next_run, finished_at, owner, attempt, state, operation, token, code)
+      select id, next_run, ${sql.clock}, owner, attempt, 's', 'c', token, last_code from hit
+      returning id`;
 }

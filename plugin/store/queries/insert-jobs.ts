@@ -43,13 +43,14 @@ export function insertJobs(sql: SqlContext, channel: string, listener: string): 
       insert into ${sql.table("ready")} (queue, next_run, id, updated_at, bytes, max_attempts)
       select queue, greatest(requested_at, created_at), id, created_at, bytes, max_attempts from fresh
     ), told as materialized (
-      select pg_notify('${channel}', d.queue::text)::text as sent
-      from (select distinct queue from fresh where requested_at <= created_at) d
-      where exists (select from ${sql.table("waiter")} w
-        where w.queue = d.queue and w.until > (select now from t) and w.listener <> $10::text::uuid)
+      select pg_notify('${channel}', w.queue::text)::text as sent
+      from (select distinct queue from ${sql.table("waiter")}
+        where queue = any (array(select queue from fresh where requested_at <= created_at))
+          and until > (select now from t) and listener <> $10::text::uuid) w
     )
-    select id::text as row, encode(nonce, 'hex') as nonce, requested_at <= created_at as due
-    from fresh, (select count(sent) from told) as notified`;
+    select id::text as row, encode(nonce, 'hex') as nonce, requested_at <= created_at as due,
+      (select count(sent) from told) as told
+    from fresh`;
   return async (db, lane, jobs) => {
     const random = randomBytes(10 * jobs.length).toString("hex");
     const nonces = jobs.map((_, index) => random.slice(20 * index, 20 * index + 20));

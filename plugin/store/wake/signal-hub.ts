@@ -78,7 +78,7 @@ export class SignalHub implements SignalSource {
       const timer = setTimeout(() => waiter.end(null), timeoutMs);
       const leave = (): void => {
         clearTimeout(timer);
-        forget();
+        forget?.();
         this.#waiters.delete(waiter);
         if (this.#waiters.size === 0) this.#stopTimer();
       };
@@ -90,7 +90,7 @@ export class SignalHub implements SignalSource {
           resolve(queue);
         },
       };
-      const forget = call.onOver((reason: RuntimeFailureError) => {
+      const forget = call.onOver?.((reason: RuntimeFailureError) => {
         leave();
         reject(reason);
       });
