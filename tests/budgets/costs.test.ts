@@ -71,3 +71,24 @@ test("of a thousand concurrent calls at least fifty share a commit", async () =>
   const { writes } = await costOf(() => live(1000));
   expect(writes).toBeLessThanOrEqual((3 * 1000) / 50);
 });
+
+test("a life updates no row, and a renewal one: what is dead afterwards was deleted", async () => {
+  await sql.unsafe(`
+    create schema budget;
+    create table budget.updated (name text not null);
+    create function budget.note() returns trigger language plpgsql as
+      $$ begin insert into budget.updated values (tg_table_name); return null; end $$`);
+  for (const table of ["jobs", "ready", "lease", "outcome"])
+    await sql.unsafe(
+      `create trigger noted after update on jobs.${table} for each row execute function budget.note()`,
+    );
+  await live(50);
+  ok(await jobs.producer.enqueue(newJob({ max_attempts: 2 })));
+  const first = ok(await jobs.worker.claim({ queue: "mail" }));
+  ok(await jobs.worker.renew(leaseOf(first)));
+  ok(await jobs.worker.fail({ ...leaseOf(first), failure_code: "smtp", retryable: false }));
+  expect(await sql`select name, count(*)::int as rows from budget.updated group by name`.values()).toEqual([
+    ["lease", 1],
+  ]);
+  await sql`drop schema budget cascade`;
+});
