@@ -15,7 +15,7 @@ const onceIsEnough = [
   "tests/{task,job}-faults/**",
   "tests/{budgets,lifecycle,signals}/**",
   "tests/{first-job-host,test-database}.test.ts",
-  "tests/contract/{access,backoff,idempotency,limits,order,portable-json,precedence,redaction,replay,schemas,shapes,states,timestamps,wire}.test.ts",
+  "tests/contract/{access,backoff,idempotency,limits,model,order,portable-json,precedence,redaction,replay,schemas,shapes,states,timestamps,wire}.test.ts",
   "tests/postgres/{deadlocks,index-sizes,large-ids,limits,many-queues}.test.ts",
   "plugin/operator/{concurrency,explain-failure,notification-queue}.test.ts",
   "{fuzz,proof,tests/model}/**",
