@@ -209,7 +209,7 @@ const allGuards: readonly Guard[] = [
   {
     name: "claim: byte bound of an answer",
     file: `${q}/claim-ready-jobs.ts`,
-    edits: [["else array(", "when true then array(select tid from seen) else array("]],
+    edits: [["then ${jobsThatFit} end", "then null::bigint end"]],
     test: limits,
     named: "are claimed in statements of at most 8 MiB",
   },
@@ -225,8 +225,8 @@ const allGuards: readonly Guard[] = [
     file: `${q}/claim-ready-jobs.ts`,
     edits: [
       [
-        "bytes, settled_owner, settled_token\n      from found",
-        "bytes, null::bigint, null::bytea\n      from found",
+        "last_code, bytes,\n        settled_owner, settled_token\n      from found",
+        "last_code, bytes,\n        null::bigint, null::bytea\n      from found",
       ],
     ],
     test: undelivered,
@@ -439,7 +439,7 @@ const allGuards: readonly Guard[] = [
   {
     name: "access before anything",
     file: "plugin/endpoint.ts",
-    edits: [['if (!access(context.callerInstance, name)) return refuse("unauthorized");', ""]],
+    edits: [["access(context.callerInstance, name)", "true"]],
     test: guards,
     named: "nobody does what its role does not allow",
   },
