@@ -1,4 +1,4 @@
-import * as v from "valibot";
+import type * as v from "valibot";
 import { isRootPrototype } from "./plain-object.ts";
 import { inspectCustom } from "./redaction.ts";
 
@@ -13,15 +13,23 @@ export interface ExactRecord {
 type Check = (value: unknown) => boolean;
 
 /**
- * The quick way through a strict object schema of required fields, which nearly every call takes: a schema finds out what is wrong
- * with a value, and that costs five times as much as to see that nothing is. Undefined for schemas of another kind.
+ * The quick way through a strict object schema, which nearly every call takes: a schema finds out what is wrong with a value, and that costs
+ * five times as much as to see that nothing is. Undefined for a schema of which not every part is known here to look and not to change:
+ * only required fields of plain values, and nothing that is asked of the object as a whole.
  */
 export function exactRecord(schema: v.GenericSchema): ExactRecord | undefined {
-  const { type, entries } = schema as { readonly type: string; readonly entries?: v.ObjectEntries };
-  if (type !== "strict_object" || entries === undefined) return undefined;
-  const fields = Object.entries(entries).map(([key, entry]) => ({ key, check: checkOf(entry) }));
-  if (Object.values(entries).some((entry) => entry.type === "exact_optional" || entry.type === "optional"))
-    return undefined;
+  const {
+    type,
+    entries = {},
+    pipe = [],
+  } = schema as Part & { readonly entries?: Readonly<Record<string, Part>> };
+  if (type !== "strict_object" || pipe.slice(1).some(({ kind }) => kind !== "metadata")) return undefined;
+  const fields: { readonly key: string; readonly check: Check }[] = [];
+  for (const [key, entry] of Object.entries(entries)) {
+    const check = checkOf(entry);
+    if (check === undefined) return undefined;
+    fields.push({ key, check });
+  }
 
   const hasExactlyTheFields = (value: unknown): value is Readonly<Record<string, unknown>> => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
@@ -52,30 +60,48 @@ export function exactRecord(schema: v.GenericSchema): ExactRecord | undefined {
   };
 }
 
-/** The checks of an entry, those that describe it left out; by the schema itself where it is none of the simple ones. */
-function checkOf(entry: v.ObjectEntries[string]): Check {
-  const { pipe = [entry] } = entry as { readonly pipe?: readonly { kind: string; type: string }[] };
-  const checks = pipe
-    .filter(({ kind }) => kind !== "metadata")
-    .map((item) => simpleChecks[item.type]?.(item));
-  const simple = checks.filter((check) => check !== undefined);
-  if (simple.length < checks.length) return (value) => v.is(entry, value);
-  const [only, ...others] = simple as [Check, ...Check[]];
-  return others.length === 0 ? only : (value) => simple.every((check) => check(value));
+/** A schema, or an action of a pipe. A pipe begins with what it was made of, which may be a pipe itself. */
+interface Part {
+  readonly kind: string;
+  readonly type: string;
+  readonly pipe?: readonly Part[];
 }
 
-const simpleChecks: Readonly<Record<string, (item: object) => Check>> = {
+/** Undefined when a part of it is none of the simple ones. */
+function checkOf(part: Part): Check | undefined {
+  if (part.pipe === undefined) return simpleChecks[part.type]?.(part);
+  const checks: Check[] = [];
+  for (const item of part.pipe) {
+    if (item.kind === "metadata") continue;
+    const check = checkOf(item);
+    if (check === undefined) return undefined;
+    checks.push(check);
+  }
+  const [only, ...others] = checks;
+  return others.length === 0 ? only : (value) => checks.every((check) => check(value));
+}
+
+const simpleChecks: Readonly<Record<string, (part: object) => Check | undefined>> = {
   string: () => (value) => typeof value === "string",
   boolean: () => (value) => typeof value === "boolean",
   number: () => (value) => typeof value === "number" && !Number.isNaN(value),
   integer: () => Number.isInteger,
-  custom: (item) => (item as { readonly check: Check }).check,
-  literal: (item) => {
-    const { literal } = item as { readonly literal: unknown };
+  custom: (part) => (part as { readonly check: Check }).check,
+  literal: (part) => {
+    const { literal } = part as { readonly literal: unknown };
     return (value) => value === literal;
   },
-  min_value: (item) => {
-    const { requirement } = item as { readonly requirement: number };
+  picklist: (part) => {
+    const { options } = part as { readonly options: readonly unknown[] };
+    return (value) => options.includes(value);
+  },
+  nullable: (part) => {
+    const { wrapped, default: instead } = part as { readonly wrapped: Part; readonly default?: unknown };
+    const check = instead === undefined ? checkOf(wrapped) : undefined;
+    return check && ((value) => value === null || check(value));
+  },
+  min_value: (part) => {
+    const { requirement } = part as { readonly requirement: number };
     return (value) => (value as number) >= requirement;
   },
 };

@@ -9,7 +9,8 @@ export const redacted = "[redacted]";
  * ordinary data for code and for JSON, which is how the object travels.
  */
 export function hideSecrets<T extends object>(value: T, printedForm: (this: T) => object): T {
-  if (Object.hasOwn(value, inspectCustom)) return value;
+  // Hidden already, by this very form; any other may show more.
+  if (Object.getOwnPropertyDescriptor(value, inspectCustom)?.value === printedForm) return value;
   Object.defineProperty(value, inspectCustom, { value: printedForm, enumerable: false, configurable: true });
   return value;
 }

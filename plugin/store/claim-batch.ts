@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { formatLeaseToken } from "../lease-token.ts";
+import type { AnswerSize } from "./answer-size.ts";
 import type { Background } from "./background.ts";
 import type { Database } from "./database.ts";
 import type { LeasedJob } from "./job-store.ts";
@@ -32,7 +33,7 @@ export function claimBatch(
   const undo = takeBack(sql);
   return async (db, claims, batch) => {
     const water = waterOf(nameHash(claims.queue));
-    const round = new ClaimRound(claim, db, claims, batch);
+    const round = new ClaimRound(claim, water.answers, db, claims, batch);
     try {
       await fill(round, water, db);
     } finally {
@@ -79,12 +80,20 @@ async function fill(round: ClaimRound, { ready, reaper }: QueueWater, db: Databa
 class ClaimRound {
   readonly undelivered: UndeliveredLease[] = [];
   readonly #claim: ClaimReadyJobs;
+  readonly #answers: AnswerSize;
   readonly #db: Database;
   readonly #claims: QueueClaims;
   #waiting: readonly PendingClaim[];
 
-  constructor(claim: ClaimReadyJobs, db: Database, claims: QueueClaims, batch: readonly PendingClaim[]) {
+  constructor(
+    claim: ClaimReadyJobs,
+    answers: AnswerSize,
+    db: Database,
+    claims: QueueClaims,
+    batch: readonly PendingClaim[],
+  ) {
     this.#claim = claim;
+    this.#answers = answers;
     this.#db = db;
     this.#claims = claims;
     this.#waiting = batch;
@@ -100,14 +109,17 @@ class ClaimRound {
   async take(from: Place): Promise<Place | undefined> {
     let last: Place | undefined;
     for (let more = true; more && this.missing > 0; ) {
-      const tokens = newTokens(this.#waiting.length);
+      const wanted = this.#waiting.length;
+      const tokens = newTokens(this.#answers.atMost(wanted));
       const tokenHashes = Buffer.concat(tokens.map((token) => token.hash));
       const claimed = await this.#claim(this.#db, { ...this.#claims, from: last ?? from, tokenHashes });
       let next = 0;
       for (const row of claimed.rows)
         next = this.#handOut(row, tokens[row.place - 1] as Token, claimed.expiresAt, next);
       last = claimed.last ?? last;
-      more = claimed.more;
+      const asked = tokens.length;
+      more = claimed.cut || (asked < wanted && claimed.rows.length === asked);
+      this.#answers.learn(claimed.rows, claimed.cut);
     }
     return last;
   }

@@ -1,5 +1,5 @@
+import { jobsThatFit, maxAnswerBytes } from "../answer-size.ts";
 import type { Database } from "../database.ts";
-import { maxPayloadBytes } from "../job-store.ts";
 import type { Place } from "../low-water.ts";
 import { nameHash } from "../name-hash.ts";
 import type { SqlContext } from "../sql-context.ts";
@@ -32,16 +32,11 @@ export interface Claimed {
   readonly expiresAt: string;
   /** The place of the last row; undefined without rows. */
   readonly last: Place | undefined;
-  /** The answer's size cut the claim short: ask again for the rest. */
-  readonly more: boolean;
+  /** The answer's size cut the claim short: there is more. */
+  readonly cut: boolean;
 }
 
 export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<Claimed>;
-
-/** Payload bytes of one answer. A lease runs while its answer is on the way, so an answer must not take long. */
-const maxAnswerBytes = 8 * 1024 * 1024;
-/** So many jobs fit an answer, however large their payloads are. */
-const jobsThatFit = maxAnswerBytes / maxPayloadBytes;
 
 /**
  * Moves the first due jobs of a queue from ready to lease, in order of run time, then of enqueue; at most one for each token.
@@ -79,15 +74,14 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
     )
     select id::text as row, encode(nonce, 'hex') as nonce, kind, payload::text as payload, attempt + 1 as attempt,
       max_attempts::int as max_attempts, place::int as place,
-      case when place = 1 then until::text || '|' || (select max(next_run) from picked) end as head
+      case when place = 1 then until::text || '|' || (select max(next_run) from picked) || '|' || (select count(*) from seen) end as head
     from found`;
   return async (db, request) => {
-    const asked = request.tokenHashes.length / 32;
     const rows = await db.query("hot", text, [
       nameHash(request.queue),
       nameHash(request.owner),
       request.from.nextRun,
-      String(asked),
+      String(request.tokenHashes.length / 32),
       request.tokenHashes.toString("base64"),
       String(request.leaseSeconds),
       request.from.row,
@@ -100,13 +94,13 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
       claimed[place - 1] = row as unknown as ClaimedRow;
     }
     const last = claimed.at(-1);
-    if (last === undefined) return { rows: [], expiresAt: "", last: undefined, more: false };
-    const [expiresAt, nextRun] = head.split("|") as [string, string];
+    if (last === undefined) return { rows: [], expiresAt: "", last: undefined, cut: false };
+    const [expiresAt, nextRun, seen] = head.split("|") as [string, string, string];
     return {
       rows: claimed,
       expiresAt: rfc3339(expiresAt),
       last: { nextRun, row: last.row },
-      more: rows.length === jobsThatFit && asked > jobsThatFit,
+      cut: Number(seen) > rows.length,
     };
   };
 }

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import { SQL } from "bun";
+import { brokenRows } from "../../support/broken-rows.ts";
 import { jobsSchema } from "./jobs-database.ts";
 
 /** Connections of a test's own: as many at once as it asks for, the superuser's. */
@@ -41,6 +42,7 @@ export async function expectEachJobInOnePlace(sql: SQL, schema: string = jobsSch
         select id from ${schema}.ready union all select id from ${schema}.lease union all select id from ${schema}.outcome) p
         where not exists (select from ${schema}.jobs j where j.id = p.id)) as orphans`);
   expect({ misplaced: row.misplaced, orphans: row.orphans }).toEqual({ misplaced: 0, orphans: 0 });
+  expect([...(await sql.unsafe(brokenRows(schema)))]).toEqual([]);
   return row.jobs;
 }
 
