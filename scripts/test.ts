@@ -16,7 +16,7 @@ const onceIsEnough = [
   "tests/{budgets,lifecycle,signals}/**",
   "tests/{first-job-host,test-database}.test.ts",
   "tests/contract/{access,backoff,idempotency,limits,model,order,portable-json,precedence,redaction,replay,schemas,shapes,states,timestamps,wire}.test.ts",
-  "tests/postgres/{deadlocks,index-sizes,large-ids,limits,many-queues}.test.ts",
+  "tests/postgres/{deadlocks,hostile-sessions,index-sizes,large-ids,limits,many-queues,uncommitted-keys}.test.ts",
   "plugin/operator/{concurrency,explain-failure,notification-queue}.test.ts",
   "{fuzz,proof,tests/model}/**",
   "conformance/**",

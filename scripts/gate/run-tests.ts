@@ -23,7 +23,7 @@ export interface TestRunResult {
   readonly problems: readonly string[];
 }
 
-const maxMs = 16 * 60_000; // a synchronous endless loop in a test stops for nothing else
+const maxMs = 17 * 60_000; // a synchronous endless loop in a test stops for nothing else
 
 /** Runs the test files in three processes, since many tests wait for a limit to pass, and trusts the report more than the exit code. */
 export async function runTests(run: TestRun): Promise<TestRunResult> {

@@ -5,7 +5,7 @@ import { arbitraryPlan, type PlannedRound } from "./support/arbitrary-plan.ts";
 import { type Played, playPlan } from "./support/play-plan.ts";
 
 /** Many queues, since their calls share statements: that is what makes a call cheap. */
-const size = { queues: 192, rounds: 20, steps: 10, keys: 50 };
+const size = { queues: 256, rounds: 16, steps: 10, keys: 50 };
 /** For each driver, however long that takes on a slow or busy machine. MODEL_LONG=1 takes a million. */
 const leastCalls = process.env.MODEL_LONG ? 1_000_000 : 50_000;
 /** Plans are played side by side, each on a database of its own. */
