@@ -14,6 +14,8 @@ const words = fc.constantFrom(
   "--runtime-role",
   "--help",
   "-h",
+  "-V",
+  "--version",
   "--",
   "-",
   "help",
@@ -42,7 +44,7 @@ export const commandLine: FuzzTarget = {
       expectNoCanary(...printed);
       const text = printed.join("");
       if (text.includes("a bug in lenso-jobs")) throw new Error("arguments were answered as a bug");
-      const isHelp = args.some((argument) => argument === "--help" || argument === "-h");
+      const isHelp = args.some((argument) => /^(--help|--version|-[hV].*)$/s.test(argument));
       if (code !== 2 && !(code === 0 && isHelp)) throw new Error(`bad arguments ended with code ${code}`);
       const [, schema, json] = args;
       if (

@@ -12,13 +12,15 @@ export interface StoppingWrite {
 
 // All writes at once, each in a store of its own. Prints a line for each that has stopped, and waits to be killed.
 const { writes, text } = JSON.parse(process.argv[2] as string) as { writes: StoppingWrite[]; text: string };
+/** What waits for ever stays reachable: a file handle that were collected with it would end the process before it is killed. */
+const held: unknown[] = [];
 setInterval(() => {}, 60_000);
 await Promise.all(
   writes.map(async (write) => {
     let done = 0;
     const stop = (step: string): Promise<never> => {
       console.log(`${write.kind} ${write.steps} ${step}`);
-      return new Promise<never>(() => {});
+      return new Promise<never>((resolve) => held.push(resolve));
     };
     const onStep = async (step: string): Promise<void> => {
       done += 1;

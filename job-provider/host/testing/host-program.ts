@@ -11,10 +11,12 @@ import { leaseSeconds, queueName, startJobsHost } from "./job-host-composition.t
 
 const { url, directory, ...task } = JSON.parse(process.argv[2] as string) as HostProcessOptions;
 
+/** What waits for ever stays reachable: a file handle that were collected with it would end the process before it is killed. */
+const held: unknown[] = [];
 const arrive = (point: string): Promise<never> => {
   process.stdout.write(`${JSON.stringify({ point })}\n`);
   setInterval(() => undefined, 60_000);
-  return new Promise(() => undefined);
+  return new Promise((resolve) => held.push(resolve));
 };
 
 const composed = await startJobsHost(url);

@@ -13,9 +13,11 @@ export type Scenario = "execute" | "resumable" | "put" | "seal" | "complete";
 const [url = "", directory = "", given = "{}"] = process.argv.slice(2);
 const scenarios = new Map(Object.entries(JSON.parse(given) as Record<string, Scenario>));
 
+/** What waits for ever stays reachable: a file handle that were collected with it would end the process before it is killed. */
+const held: unknown[] = [];
 const reach = (point: string): Promise<never> => {
   process.stdout.write(`${point}\n`);
-  return new Promise(() => undefined);
+  return new Promise((resolve) => held.push(resolve));
 };
 
 /** By its length a store knows the file that is never to be recorded. */
