@@ -16,6 +16,7 @@ import { createFileArtifactStore } from "./create-file-artifact-store.ts";
 import { startChild } from "./testing/child.ts";
 import { chunksOf, contentOf, textOf } from "./testing/content-of.ts";
 import { fileErrorOf } from "./testing/file-error-of.ts";
+import { openFilesBelow } from "./testing/open-files-below.ts";
 import { filesBelow, temporaryFolder } from "./testing/temporary-folder.ts";
 
 const content = contentOf("an artifact");
@@ -253,7 +254,7 @@ test.skipIf(process.platform !== "linux")("no file stays open, whatever became o
   await using scene = await setup();
   const big = contentOf("0123456789".repeat(100_000));
   await scene.store.put(big, big.open);
-  const before = (await readdir("/proc/self/fd")).length;
+  const before = await openFilesBelow(scene.at("."));
   for await (const chunk of (await scene.store.read(big)) ?? []) {
     expect(chunk.byteLength).toBeGreaterThan(0);
     break;
@@ -263,5 +264,5 @@ test.skipIf(process.platform !== "linux")("no file stays open, whatever became o
   await truncate(scene.at(`sha256/${big.digest.slice(7, 9)}/${big.digest.slice(9)}`), 999_999);
   await textOf(await scene.store.read(big)).catch(() => {});
   await scene.store.put(big, big.open);
-  expect((await readdir("/proc/self/fd")).length).toBe(before);
+  expect(await openFilesBelow(scene.at("."))).toEqual(before);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { linkSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import {
   type AnchoredFolder,
   type FolderAnchor,
@@ -10,6 +10,7 @@ import {
 import { openRegularFile } from "./open-regular-file.ts";
 import { fileErrorOf } from "./testing/file-error-of.ts";
 import { anchors } from "./testing/given-workspace.ts";
+import { openFilesBelow } from "./testing/open-files-below.ts";
 import { temporaryFolder } from "./testing/temporary-folder.ts";
 
 /** The folder, with something happening right before its second look-up: between the check of a name and its use. */
@@ -75,13 +76,13 @@ test.each(
   "by %s, a file that becomes %s right after it was checked is refused: %s",
   async (anchor, _, code, plant) => {
     await using scene = await setup(anchor);
-    const before = (await readdir("/proc/self/fd").catch(() => [])).length;
+    const before = await openFilesBelow(scene.at());
     const folder = betweenCheckAndUse(scene.sub, () => {
       rmSync(scene.at("root/sub/file"));
       plant(scene.at);
     });
     expect(await fileErrorOf(openRegularFile(folder, "file", "one"))).toStartWith(code);
-    expect((await readdir("/proc/self/fd").catch(() => [])).length).toBe(before);
+    expect(await openFilesBelow(scene.at())).toEqual(before);
   },
 );
 
