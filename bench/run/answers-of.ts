@@ -141,13 +141,22 @@ async function life(
   const { count, width, timed } = options;
   const { claim } = side;
   if (claim !== undefined) {
-    return timed(() =>
-      inLanes(width, count, async () => {
+    let left = count;
+    const lane = async (): Promise<void> => {
+      let end = async (): Promise<void> => undefined;
+      while (left > 0) {
+        left -= 1;
         await side.enqueue(0);
+        if (side.claimsWhileEnding !== true) await end();
+        const [taken] = await Promise.all([claim(), side.claimsWhileEnding && end()]);
         // Another lane may have taken the job of this one between its two looks.
-        for (let end = await claim(); ; end = await claim()) if (end !== undefined) return end();
-      }),
-    );
+        let next = taken;
+        while (next === undefined) next = await claim();
+        end = next;
+      }
+      await end();
+    };
+    return timed(() => inLanes(width, width, lane));
   }
   await work.start(width === 1 ? "prompt" : "best");
   const waiting = new Map<number, () => void>();

@@ -27,6 +27,7 @@ export async function open(options: SideOptions): Promise<Side> {
     settings: (load) => `${lanesOf[load]} calls in flight`,
     enqueue,
     bulk: (count) => inLanes(count, count, () => enqueue(0)),
+    claimsWhileEnding: true,
     claim: async () => (await claim(jobs, queueName))?.end,
     manyQueues: {
       prepare: async () => undefined,
@@ -36,13 +37,16 @@ export async function open(options: SideOptions): Promise<Side> {
     async work(load, seen) {
       return takeInLanes({
         lanes: lanesOf[load],
-        async take() {
-          const job = await claim(jobs, queueName);
-          if (job === undefined) return 0;
-          seen.entered(job.marker);
-          await job.end();
-          seen.ended(1);
-          return 1;
+        async take(stopping) {
+          let taken = 0;
+          for (let job = await claim(jobs, queueName); job !== undefined; taken += 1) {
+            seen.entered(job.marker);
+            // The end of a job and the claim of the next, called together, share a statement.
+            const next = stopping.aborted ? undefined : claim(jobs, queueName);
+            [job] = await Promise.all([next, job.end()]);
+            seen.ended(1);
+          }
+          return taken;
         },
         async wait(signal) {
           const answer = await signals.wait({ queues: [queueName], timeout_ms: 1000 }, { signal });

@@ -48,6 +48,7 @@ export async function open(options: SideOptions): Promise<Side> {
   if (listens) return side;
   return {
     ...side,
+    claimsWhileEnding: true,
     async claim() {
       const [job] = await boss.fetch(queueName);
       return job && (async () => void (await boss.complete(queueName, job.id)));

@@ -19,6 +19,8 @@ export interface Side {
   work(load: Load, seen: Seen): Promise<() => Promise<void>>;
   /** Claims one job, without waiting. Answers how to end it, or undefined when there was none. Where a job can be taken by hand. */
   claim?(): Promise<(() => Promise<void>) | undefined>;
+  /** True: a lane does best when it asks for its next job together with the end of the last. Default: one after the other. */
+  readonly claimsWhileEnding?: boolean;
   close(): Promise<void>;
 }
 

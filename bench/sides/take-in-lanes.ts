@@ -1,8 +1,8 @@
 /** What {@link takeInLanes} needs of a queue. */
 export interface TakeInLanes {
   readonly lanes: number;
-  /** Takes jobs and ends them; answers how many, 0 when there was none. */
-  take(): Promise<number>;
+  /** Takes jobs and ends them, no more once the signal aborts; answers how many, 0 when there was none. */
+  take(stopping: AbortSignal): Promise<number>;
   /** Resolves when there may be a job again, or once the signal aborts. */
   wait(signal: AbortSignal): Promise<void>;
 }
@@ -18,7 +18,7 @@ export function takeInLanes(queue: TakeInLanes): () => Promise<void> {
     return waiting;
   };
   const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) if ((await queue.take()) === 0) await wait();
+    while (!stopping.signal.aborted) if ((await queue.take(stopping.signal)) === 0) await wait();
   };
   const running = Promise.all(Array.from({ length: queue.lanes }, loop));
   return async () => {

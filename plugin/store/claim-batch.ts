@@ -7,8 +7,9 @@ import type { LeasedJob } from "./job-store.ts";
 import { beginning, type Place } from "./low-water.ts";
 import { nameHash } from "./name-hash.ts";
 import type { Pending } from "./pending.ts";
-import { type ClaimedRow, type ClaimReadyJobs, claimReadyJobs } from "./queries/claim-ready-jobs.ts";
+import { type Claimed, type ClaimedRow, claimReadyJobs } from "./queries/claim-ready-jobs.ts";
 import type { QueueWater } from "./queue-waters.ts";
+import type { SharedTrip } from "./shared-trip.ts";
 import type { SqlContext } from "./sql-context.ts";
 import { takeBack, type UndeliveredLease } from "./take-back.ts";
 
@@ -21,8 +22,13 @@ export interface QueueClaims {
   readonly leaseSeconds: number;
 }
 
-/** Serves the claims of a batch from the queue, first come first served. */
-export type ClaimBatch = (db: Database, claims: QueueClaims, batch: readonly PendingClaim[]) => Promise<void>;
+/** Serves the claims of a batch from the queue, first come first served. What is aboard the trip is settled meanwhile. */
+export type ClaimBatch = (
+  db: Database,
+  claims: QueueClaims,
+  batch: readonly PendingClaim[],
+  trip: SharedTrip,
+) => Promise<void>;
 
 export function claimBatch(
   sql: SqlContext,
@@ -31,12 +37,15 @@ export function claimBatch(
 ): ClaimBatch {
   const claim = claimReadyJobs(sql);
   const undo = takeBack(sql);
-  return async (db, claims, batch) => {
+  return async (db, claims, batch, trip) => {
     const water = waterOf(nameHash(claims.queue));
-    const round = new ClaimRound(claim, water.answers, db, claims, batch);
+    const send: SendClaim = (request) => trip.carry((leases) => claim(db, { ...claims, ...request }, leases));
+    const round = new ClaimRound(send, water.answers, batch);
+    if (water.reaper.due) trip.leave(db);
     try {
       await fill(round, water, db);
     } finally {
+      trip.leave(db);
       // A job whose caller left before the answer goes back, with its attempt; nobody waits for that.
       const { undelivered } = round;
       if (undelivered.length > 0) background.run(() => undo(db, undelivered, water.ready));
@@ -76,26 +85,18 @@ async function fill(round: ClaimRound, { ready, reaper }: QueueWater, db: Databa
   while (round.missing > 0 && looksLeft > 0 && (await reap()) > 0) await fullScan();
 }
 
+type SendClaim = (request: { readonly from: Place; readonly tokenHashes: Buffer }) => Promise<Claimed>;
+
 /** What one batch has got so far. Jobs are handed out as they arrive: their leases are running. */
 class ClaimRound {
   readonly undelivered: UndeliveredLease[] = [];
-  readonly #claim: ClaimReadyJobs;
+  readonly #send: SendClaim;
   readonly #answers: AnswerSize;
-  readonly #db: Database;
-  readonly #claims: QueueClaims;
   #waiting: readonly PendingClaim[];
 
-  constructor(
-    claim: ClaimReadyJobs,
-    answers: AnswerSize,
-    db: Database,
-    claims: QueueClaims,
-    batch: readonly PendingClaim[],
-  ) {
-    this.#claim = claim;
+  constructor(send: SendClaim, answers: AnswerSize, batch: readonly PendingClaim[]) {
+    this.#send = send;
     this.#answers = answers;
-    this.#db = db;
-    this.#claims = claims;
     this.#waiting = batch;
   }
 
@@ -112,7 +113,7 @@ class ClaimRound {
       const wanted = this.#waiting.length;
       const tokens = newTokens(this.#answers.atMost(wanted));
       const tokenHashes = Buffer.concat(tokens.map((token) => token.hash));
-      const claimed = await this.#claim(this.#db, { ...this.#claims, from: last ?? from, tokenHashes });
+      const claimed = await this.#send({ from: last ?? from, tokenHashes });
       let next = 0;
       for (const row of claimed.rows)
         next = this.#handOut(row, tokens[row.place - 1] as Token, claimed.expiresAt, next);

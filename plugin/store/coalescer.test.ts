@@ -2,9 +2,11 @@ import { expect, test } from "bun:test";
 import { RuntimeFailureError } from "../../capability/index.ts";
 import { type Call, openCall } from "../call.ts";
 import { Coalescer, maxWaitingCalls } from "./coalescer.ts";
+import { EndOfTurn } from "./end-of-turn.ts";
 import type { Pending } from "./pending.ts";
 import { Slots } from "./slots.ts";
 
+const turn = new EndOfTurn();
 const anybody = openCall({ requestId: "1", callerInstance: "test", cancelled: false });
 
 /** A coalescer whose statements end when the test says so. */
@@ -13,6 +15,8 @@ function gated(options: { inFlight?: number; slots?: Slots } = {}) {
   const calls = new Coalescer<number, string>({
     name: "test",
     inFlight: options.inFlight ?? 1,
+    turn,
+    rank: 1,
     ...(options.slots ? { slots: options.slots } : {}),
     async run(batch: readonly Pending<number, string>[]) {
       const gate = Promise.withResolvers<void>();
@@ -24,8 +28,10 @@ function gated(options: { inFlight?: number; slots?: Slots } = {}) {
   return { calls, batches };
 }
 
-/** Lets every promise that can go on do so. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Lets this turn end, and the one that its end sets off. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 2; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 test("calls made together travel together, and what arrives meanwhile forms the next statement", async () => {
   const { calls, batches } = gated();

@@ -1,6 +1,7 @@
 import { RuntimeFailureError } from "../../capability/index.ts";
 import type { Call } from "../call.ts";
 import { toRuntimeFailure } from "./database-failure.ts";
+import type { EndOfTurn } from "./end-of-turn.ts";
 import { Pending } from "./pending.ts";
 import type { Slots } from "./slots.ts";
 
@@ -10,6 +11,9 @@ export interface CoalescerOptions<In, Out> {
   readonly name: string;
   /** Statements of this kind under way at once. More than a few only makes batches smaller. */
   readonly inFlight: number;
+  /** Calls that are made in one turn travel together; of rank 1 before those of rank 2. */
+  readonly turn: EndOfTurn;
+  readonly rank: 1 | 2;
   /** Shared places of several coalescers, taken in turn. */
   readonly slots?: Slots;
   /** Sees to it that every call of the batch is answered or failed, at once or later. What it throws fails those still open. */
@@ -38,6 +42,7 @@ export class Coalescer<In, Out> {
   #waitingCalls = 0;
   #waitingBytes = 0;
   #running = 0;
+  #carried = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
@@ -61,22 +66,29 @@ export class Coalescer<In, Out> {
     return pending.promise;
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
-  idle(): Promise<void> {
-    if (this.#running === 0 && this.#head === this.#queue.length && !this.#scheduled)
-      return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+  /** Runs what waits by the statement of somebody else, beside those under way. */
+  carry(run: CoalescerOptions<In, Out>["run"]): void {
+    const batch = this.#take();
+    if (batch.length === 0) return;
+    this.#carried += 1;
+    void this.#answerAll(batch, run).finally(() => {
+      this.#carried -= 1;
+      this.#settleIdle();
+    });
   }
 
-  /** One microtask later, so that calls made together travel together. */
+  /** Resolves when nothing waits and nothing is under way. */
+  idle(): Promise<void> {
+    return this.#isIdle ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#options.inFlight) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
-      const { slots } = this.#options;
-      if (slots) slots.take(() => this.#start());
-      else this.#start();
-    });
+    const { turn, rank, slots } = this.#options;
+    const start = (): void => this.#start();
+    // A place that comes free in the middle of a turn waits for the turn's other calls too.
+    turn.run(rank, slots ? () => slots.take(() => turn.run(rank, start)) : start);
   }
 
   #start(): void {
@@ -93,16 +105,19 @@ export class Coalescer<In, Out> {
   }
 
   async #run(batch: readonly Pending<In, Out>[]): Promise<void> {
+    await this.#answerAll(batch, this.#options.run);
+    this.#running -= 1;
+    this.#options.slots?.release();
+    if (this.#head < this.#queue.length) this.#schedule();
+    else this.#settleIdle();
+  }
+
+  async #answerAll(batch: readonly Pending<In, Out>[], run: CoalescerOptions<In, Out>["run"]): Promise<void> {
     try {
-      await this.#options.run(batch);
+      await run(batch);
     } catch (error) {
       const failure = toRuntimeFailure(error);
       for (const pending of batch) pending.fail(failure);
-    } finally {
-      this.#running -= 1;
-      this.#options.slots?.release();
-      if (this.#head < this.#queue.length) this.#schedule();
-      else this.#settleIdle();
     }
   }
 
@@ -141,8 +156,14 @@ export class Coalescer<In, Out> {
     this.#waitingBytes -= pending.bytes;
   }
 
+  get #isIdle(): boolean {
+    return (
+      this.#running === 0 && this.#carried === 0 && !this.#scheduled && this.#head === this.#queue.length
+    );
+  }
+
   #settleIdle(): void {
-    if (this.#running > 0 || this.#scheduled || this.#head < this.#queue.length) return;
+    if (!this.#isIdle) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

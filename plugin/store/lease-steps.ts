@@ -1,5 +1,5 @@
 import type { Failure, FailVerdict, LeaseProof } from "./job-store.ts";
-import { completeFreeLeases, completeLockedLease } from "./queries/complete-leases.ts";
+import { type CompleteLeases, completeLockedLease } from "./queries/complete-leases.ts";
 import { type Backoff, type FailedAttempt, failFreeLeases, failLockedLease } from "./queries/fail-leases.ts";
 import { renewFreeLeases, renewLockedLease } from "./queries/renew-leases.ts";
 import type { LeaseSteps } from "./settle-batch.ts";
@@ -7,8 +7,7 @@ import type { SqlContext } from "./sql-context.ts";
 import { rfc3339 } from "./timestamp-text.ts";
 
 /** running → succeeded. */
-export function completeSteps(sql: SqlContext): LeaseSteps<LeaseProof, boolean> {
-  const free = completeFreeLeases(sql);
+export function completeSteps(sql: SqlContext, free: CompleteLeases): LeaseSteps<LeaseProof, boolean> {
   const locked = completeLockedLease(sql);
   return {
     proof: (lease) => lease,

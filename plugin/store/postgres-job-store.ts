@@ -6,6 +6,7 @@ import { type ClaimBatch, claimBatch } from "./claim-batch.ts";
 import { Coalescer } from "./coalescer.ts";
 import { type Database, lockConnections } from "./database.ts";
 import { toRuntimeFailure } from "./database-failure.ts";
+import { EndOfTurn } from "./end-of-turn.ts";
 import { enqueueBatch, type PendingEnqueue } from "./enqueue-batch.ts";
 import type {
   EnqueueVerdict,
@@ -20,6 +21,7 @@ import type {
 import { completeSteps, failSteps, type Refusable, renewSteps } from "./lease-steps.ts";
 import { Maintenance } from "./maintenance.ts";
 import type { Pending } from "./pending.ts";
+import { type CompleteLeases, completeFreeLeases } from "./queries/complete-leases.ts";
 import type { FailedAttempt } from "./queries/fail-leases.ts";
 import { inspectJobs } from "./queries/inspect-jobs.ts";
 import { listLeasedQueues } from "./queries/list-leased-queues.ts";
@@ -28,7 +30,8 @@ import { lookForWork } from "./queries/look-for-work.ts";
 import { registerInstance } from "./queries/register-instance.ts";
 import { registerWaiter } from "./queries/register-waiter.ts";
 import { queueWaters } from "./queue-waters.ts";
-import { type LeaseSteps, settleBatch } from "./settle-batch.ts";
+import { type LeaseSteps, type SettleBatch, settleBatch } from "./settle-batch.ts";
+import { SharedTrip } from "./shared-trip.ts";
 import { SharedWaits, type WaitingCall } from "./shared-waits.ts";
 import { Slots } from "./slots.ts";
 import { sqlContext } from "./sql-context.ts";
@@ -71,6 +74,9 @@ export class PostgresJobStore implements JobStore, SignalSource {
   readonly #inspects: Coalescer<JobId, JobEvidence | undefined>;
   readonly #claims = new Map<string, Coalescer<undefined, LeasedJob | undefined>>();
   readonly #claimSlots = new Slots(inFlight);
+  readonly #turn = new EndOfTurn();
+  readonly #completeFree: CompleteLeases;
+  readonly #settleCompletes: SettleBatch<LeaseProof, boolean>;
   readonly #claimBatch: ClaimBatch;
   readonly #background = new Background();
   readonly #waits: { idle(): Promise<void> }[] = [];
@@ -115,12 +121,14 @@ export class PostgresJobStore implements JobStore, SignalSource {
       );
       batch.forEach((call, index) => call.answer(found[index]));
     });
-    const settle = <In, Verdict>(name: string, steps: LeaseSteps<In, Verdict>) =>
-      this.#coalescer(name, settleBatch(steps, locate, this.#sharedWaits(lockConnections.leases)));
-    this.#completes = settle("complete", completeSteps(sql));
-    this.#renews = settle("renew", renewSteps(sql, options.leaseSeconds));
+    const settle = <In, Verdict>(steps: LeaseSteps<In, Verdict>) =>
+      settleBatch(steps, locate, this.#sharedWaits(lockConnections.leases));
+    this.#completeFree = completeFreeLeases(sql);
+    this.#settleCompletes = settle(completeSteps(sql, this.#completeFree));
+    this.#completes = this.#coalescer("complete", this.#settleCompletes);
+    this.#renews = this.#coalescer("renew", settle(renewSteps(sql, options.leaseSeconds)));
     const backoff = { baseSeconds: options.retryBaseSeconds, maxSeconds: options.retryMaxSeconds };
-    this.#fails = settle("fail", failSteps(sql, backoff));
+    this.#fails = this.#coalescer("fail", settle(failSteps(sql, backoff)));
   }
 
   enqueue(job: NewJob, call: Call): Promise<EnqueueVerdict> {
@@ -213,11 +221,16 @@ export class PostgresJobStore implements JobStore, SignalSource {
     let claims = this.#claims.get(key);
     if (claims === undefined) {
       const { leaseSeconds } = this.#options;
-      const run: Run<undefined, LeasedJob | undefined> = (db, batch) =>
-        this.#claimBatch(db, { queue, owner, leaseSeconds }, batch);
+      const run: Run<undefined, LeasedJob | undefined> = (db, batch) => {
+        const trip = new SharedTrip(this.#completeFree);
+        this.#completes.carry((completes) => this.#settleCompletes(db, completes, trip.board));
+        return this.#claimBatch(db, { queue, owner, leaseSeconds }, batch, trip);
+      };
       claims = new Coalescer({
         name: "claim",
         inFlight,
+        turn: this.#turn,
+        rank: 1, // before completions, which then share its trip
         slots: this.#claimSlots,
         run: (batch) => this.#registeredThen(run, batch),
       });
@@ -227,7 +240,13 @@ export class PostgresJobStore implements JobStore, SignalSource {
   }
 
   #coalescer<In, Out>(name: string, run: Run<In, Out>): Coalescer<In, Out> {
-    return new Coalescer({ name, inFlight, run: (batch) => this.#registeredThen(run, batch) });
+    return new Coalescer({
+      name,
+      inFlight,
+      turn: this.#turn,
+      rank: 2,
+      run: (batch) => this.#registeredThen(run, batch),
+    });
   }
 
   /** The first statement is preceded by the registration; a call that gives up does not wait for it. */

@@ -18,9 +18,11 @@ export interface LeaseSteps<In, Verdict> {
   readonly refused: Verdict;
 }
 
+/** `free`: the first step by other means. */
 export type SettleBatch<In, Verdict> = (
   db: Database,
   batch: readonly Pending<In, Verdict>[],
+  free?: LeaseSteps<In, Verdict>["free"],
 ) => Promise<void>;
 
 /**
@@ -32,11 +34,11 @@ export function settleBatch<In, Verdict>(
   locate: LocateSettlements,
   waits: SharedWaits<Pending<In, Verdict>>,
 ): SettleBatch<In, Verdict> {
-  return async (db, batch) => {
+  return async (db, batch, free = steps.free) => {
     let rest = batch;
     while (rest.length > 0) {
       const { groups, later } = groupByJob(steps, rest);
-      await settleRound(db, groups, steps, locate, waits);
+      await settleRound(db, groups, { ...steps, free }, locate, waits);
       rest = later;
     }
   };

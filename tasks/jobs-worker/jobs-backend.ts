@@ -34,6 +34,8 @@ export class JobsBackend implements WorkerBackend<JobClaim> {
   #lastFetchWasFull = false;
   /** A claim is a lease by itself, and this capability knows no cancellation. */
   readonly freshClaimIsProof = true;
+  /** A completion and a claim that are called together share a statement. */
+  readonly fetchesWhileSettling = true;
 
   constructor(options: JobsBackendOptions) {
     this.#options = options;

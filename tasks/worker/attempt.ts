@@ -30,6 +30,8 @@ export interface AttemptDeps<Claim extends BackendClaim> {
   /** Longest wait for one answer of the backend, in ms. */
   readonly callTimeoutMs: number;
   readonly report: (error: unknown) => void;
+  /** Told when a handler has ended and only its end is still to be recorded. */
+  readonly onEnding: () => void;
 }
 
 /**
@@ -47,6 +49,7 @@ export class Attempt<Claim extends BackendClaim> {
   #handlerRuns = false;
   #isLeft = false;
   #isWatched = false;
+  #isEnding = false;
   #heartbeat: Heartbeat | undefined;
   #pulseIsWanted = false;
   #lost: ClaimLost | undefined;
@@ -62,6 +65,11 @@ export class Attempt<Claim extends BackendClaim> {
 
   get jobId(): string {
     return this.#claim.jobId;
+  }
+
+  /** The handler has ended; its end is being recorded. */
+  get isEnding(): boolean {
+    return this.#isEnding;
   }
 
   abort(reason: AbortReason): void {
@@ -232,10 +240,12 @@ export class Attempt<Claim extends BackendClaim> {
 
   /** Records the end, unless the claim is gone: then nothing is sent, and `onError` hears why. */
   async #settle(outcome: AttemptOutcome): Promise<void> {
-    const { backend, report } = this.#deps;
+    const { backend, report, onEnding } = this.#deps;
     this.#fence();
     if (this.#isLeft) return;
     if (this.#lost) return report(this.#lost);
+    this.#isEnding = true;
+    onEnding();
     const verdict = await this.#persist("settle", () => backend.settle(this.#claim, outcome));
     if (verdict === "settled" || this.#isLeft) return;
     const why = verdict === "lost" ? "its claim was lost before its end was recorded" : noTimeLeft;

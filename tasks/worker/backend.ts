@@ -38,6 +38,11 @@ export interface WorkerBackend<Claim extends BackendClaim = BackendClaim> {
    * Saves a call for each job. Default false.
    */
   readonly freshClaimIsProof?: boolean;
+  /**
+   * True: the end of an attempt and the next fetch, called together, cost less than one after the other. The slot is then free as soon as the
+   * handler has ended. Default false.
+   */
+  readonly fetchesWhileSettling?: boolean;
   /** Claims at most `count` due jobs. */
   fetch(count: number): Promise<readonly Claim[]>;
   /** Proves ownership and prolongs the claim. */

@@ -40,6 +40,52 @@ test("no more handlers run at once than the concurrency allows", async () => {
   await stopped;
 });
 
+test("where both go together, the next job is fetched while the end of the last is recorded", async () => {
+  const recorded = Promise.withResolvers<void>();
+  const { backend, worker, entered, now } = givenWorker({
+    jobs: 3,
+    freshClaimIsProof: true,
+    prepare: (b) => {
+      b.fetchesWhileSettling = true;
+      b.gates.settle = (when) => (when === "after" ? recorded.promise : undefined);
+    },
+  });
+  await now();
+  entered[0]!.end();
+  await now();
+  expect(backend.log).toEqual(["fetch 1", "settle job-1/1 ok", "fetch 1"]);
+  expect(entered.map(({ jobId }) => jobId)).toEqual(["job-1", "job-2"]);
+  entered[1]!.end();
+  await now();
+  expect(entered).toHaveLength(2); // ends that are not recorded do not pile up
+  recorded.resolve();
+  await now();
+  expect(entered).toHaveLength(3);
+  entered[2]!.end();
+  await worker.stop();
+  expect([...backend.jobs.values()].map(({ finals }) => finals)).toEqual([1, 1, 1]);
+});
+
+test("where they do not, a slot is free once the end is recorded", async () => {
+  const recorded = Promise.withResolvers<void>();
+  const { backend, worker, entered, now } = givenWorker({
+    jobs: 2,
+    freshClaimIsProof: true,
+    prepare: (b) => {
+      b.gates.settle = (when) => (when === "after" ? recorded.promise : undefined);
+    },
+  });
+  await now();
+  entered[0]!.end();
+  await now();
+  expect(backend.log).toEqual(["fetch 1", "settle job-1/1 ok"]);
+  recorded.resolve();
+  await now();
+  expect(entered).toHaveLength(2);
+  entered[1]!.end();
+  await worker.stop();
+});
+
 test("an idle worker is woken before its polling interval is over", async () => {
   const { backend, worker, entered, now } = givenWorker({ pollIntervalMs: 3_600_000 });
   await now();

@@ -78,6 +78,7 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
       timeoutMs: options.timeoutMs,
       callTimeoutMs,
       report,
+      onEnding: () => this.#slotFreed.resolve(),
     };
     this.done = this.#work();
     this.#drained = this.done.catch(() => {}); // also keeps a `done` that nobody awaits from being an unhandled rejection
@@ -266,7 +267,14 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
 
   /** Free slots, at most as many as jobs may still be taken. Below 0 while claims are given back beside full slots. */
   get #room(): number {
-    return Math.min(this.#options.concurrency - this.#attempts.size, this.#left);
+    const { concurrency } = this.#options;
+    let taken = this.#attempts.size;
+    if (this.#backend.fetchesWhileSettling) {
+      for (const attempt of this.#attempts) if (attempt.isEnding) taken -= 1;
+      // When ends cannot be recorded, what waits for that must not grow.
+      taken = Math.max(taken, this.#attempts.size - concurrency);
+    }
+    return Math.min(concurrency - taken, this.#left);
   }
 
   get #isStopping(): boolean {

@@ -1,8 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { SQL } from "bun";
+import * as v from "valibot";
 import { startPostgres } from "../../host-fixtures/index.ts";
 import { setup } from "../../plugin/operator/index.ts";
 import { databaseClock } from "../../plugin/store/sql-context.ts";
+import { createJobsWorker, defineJobKind, handleKind } from "../../tasks/index.ts";
 import { leaseOf, newJob, ok } from "../postgres/support/jobs.ts";
 import { startJobs } from "../postgres/support/jobs-host.ts";
 
@@ -65,6 +67,33 @@ test("one at a time a life is three commits, and no more", async () => {
   // A look at expired leases, due once a second, may write nothing but takes a number when it locks.
   expect(writes).toBeGreaterThanOrEqual(150);
   expect(writes).toBeLessThanOrEqual(155);
+});
+
+test("a worker of one job at a time commits once for each: the end of a job goes with the claim of the next", async () => {
+  const worked = 50;
+  await Promise.all(
+    Array.from({ length: worked }, async () => ok(await jobs.producer.enqueue(newJob({ payload })))),
+  );
+  const { writes } = await costOf(async () => {
+    let left = worked;
+    const done = Promise.withResolvers<void>();
+    const worker = createJobsWorker({
+      jobs: jobs.worker,
+      queue: "mail",
+      leaseSeconds: 30,
+      handlers: [
+        handleKind(defineJobKind({ kind: newJob().kind, payload: v.looseObject({}) }), () => {
+          left -= 1;
+          if (left === 0) done.resolve();
+        }),
+      ],
+    });
+    await done.promise;
+    await worker.stop();
+  });
+  // The first claim and the last end are alone; looks at expired leases may take a number.
+  expect(writes).toBeGreaterThanOrEqual(worked + 1);
+  expect(writes).toBeLessThanOrEqual(worked + 6);
 });
 
 test("of a thousand concurrent calls at least fifty share a commit", async () => {

@@ -102,6 +102,35 @@ test("each operation is one statement", async () => {
   ).toBe(1);
 });
 
+test("the end of a job and the claim of the next, called together, are one statement", async () => {
+  await Promise.all([enqueue(), enqueue(), enqueue()]);
+  let job = await claim();
+  const endAndNext = async (inOrder: boolean) => {
+    const calls = [() => store.complete(proofOf(job), call), claim] as const;
+    const [ended, next] = inOrder
+      ? await Promise.all([calls[0](), calls[1]()])
+      : (await Promise.all([calls[1](), calls[0]()])).toReversed();
+    expect(ended).toBe(true);
+    job = next as typeof job;
+  };
+  expect(await statementsOf(() => endAndNext(true))).toBe(1);
+  expect(await statementsOf(() => endAndNext(false))).toBe(1);
+  expect(await statementsOf(() => store.complete(proofOf(job), call))).toBe(1);
+});
+
+test("so they are for five hundred workers: a statement for each batch", async () => {
+  await Promise.all(Array.from({ length: 1000 }, enqueue));
+  const claimed = await Promise.all(Array.from({ length: 500 }, claim));
+  let next: typeof claimed = [];
+  expect(
+    await statementsOf(async () => {
+      const pairs = claimed.map((job) => Promise.all([store.complete(proofOf(job), call), claim()]));
+      next = (await Promise.all(pairs)).map(([, job]) => job);
+    }),
+  ).toBeLessThanOrEqual(3);
+  await Promise.all(next.map((job) => store.complete(proofOf(job), call)));
+});
+
 test("a thousand concurrent calls are a handful of statements", async () => {
   expect(await statementsOf(() => Promise.all(Array.from({ length: 1000 }, enqueue)))).toBeLessThanOrEqual(8);
   let claimed: Awaited<ReturnType<typeof claim>>[] = [];

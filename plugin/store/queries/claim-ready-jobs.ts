@@ -1,9 +1,13 @@
 import { jobsThatFit, maxAnswerBytes } from "../answer-size.ts";
 import type { Database } from "../database.ts";
+import type { Row } from "../drivers/driver.ts";
+import type { LeaseProof } from "../job-store.ts";
 import type { Place } from "../low-water.ts";
 import { nameHash } from "../name-hash.ts";
 import type { SqlContext } from "../sql-context.ts";
 import { rfc3339 } from "../timestamp-text.ts";
+import { completedRows, freeCompletions } from "./complete-leases.ts";
+import { leaseArguments } from "./lease-arguments.ts";
 
 export interface ClaimRequest {
   readonly queue: string;
@@ -34,9 +38,16 @@ export interface Claimed {
   readonly last: Place | undefined;
   /** The answer's size cut the claim short: there is more. */
   readonly cut: boolean;
+  /** Of the leases to complete, those that it settled. */
+  readonly completed: ReadonlyMap<string, true>;
 }
 
-export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<Claimed>;
+/** `completing`: leases whose completion shares the statement. */
+export type ClaimReadyJobs = (
+  db: Database,
+  request: ClaimRequest,
+  completing?: readonly LeaseProof[],
+) => Promise<Claimed>;
 
 /**
  * Moves the first due jobs of a queue from ready to lease, in order of run time, then of enqueue; at most one for each token.
@@ -47,8 +58,55 @@ export type ClaimReadyJobs = (db: Database, request: ClaimRequest) => Promise<Cl
  * cannot change. Each node and expression of the plan costs every claim, of one job too, so there are few.
  */
 export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
-  const text = `
-    with t as materialized (select ${sql.clock} as now),
+  const alone = `with ${claimSteps(sql)} select ${columns} from found`;
+  const { steps, rows } = freeCompletions(sql, 8);
+  const completing = `with ${steps}, ${claimSteps(sql)}
+    select ${columns}, case when place = 1 or place is null then ${rows} end as completed
+    from (select) one left join found on true`;
+  return async (db, request, leases = []) => {
+    const values = [
+      nameHash(request.queue),
+      nameHash(request.owner),
+      request.from.nextRun,
+      String(request.tokenHashes.length / 32),
+      request.tokenHashes.toString("base64"),
+      String(request.leaseSeconds),
+      request.from.row,
+    ];
+    const rows =
+      leases.length === 0
+        ? await db.query("hot", alone, values)
+        : await db.query("hot", completing, [...values, ...leaseArguments(leases)]);
+    return readClaim(rows);
+  };
+}
+
+function readClaim(rows: readonly Row[]): Claimed {
+  const claimed: ClaimedRow[] = [];
+  let head = "";
+  let completed: unknown = null;
+  for (const row of rows) {
+    const place = row["place"] as number | null;
+    if (place === null || place === 1) completed = row["completed"] ?? null;
+    if (place === null) continue;
+    if (place === 1) head = row["head"] as string;
+    claimed[place - 1] = row as unknown as ClaimedRow;
+  }
+  const settled = { completed: completedRows(completed) };
+  const last = claimed.at(-1);
+  if (last === undefined) return { rows: [], expiresAt: "", last: undefined, cut: false, ...settled };
+  const [expiresAt, nextRun, seen] = head.split("|") as [string, string, string];
+  return {
+    rows: claimed,
+    expiresAt: rfc3339(expiresAt),
+    last: { nextRun, row: last.row },
+    cut: Number(seen) > claimed.length,
+    ...settled,
+  };
+}
+
+function claimSteps(sql: SqlContext): string {
+  return `t as materialized (select ${sql.clock} as now),
     seen as materialized (
       select r.ctid as tid, r.bytes from ${sql.table("ready")} r
       where r.queue = $1::text::bigint and r.next_run <= (select now from t)
@@ -71,36 +129,9 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
         substring((select decode($5::text, 'base64')) from (32 * place - 31)::int for 32), nonce, last_code, bytes,
         settled_owner, settled_token
       from found
-    )
-    select id::text as row, encode(nonce, 'hex') as nonce, kind, payload::text as payload, attempt + 1 as attempt,
-      max_attempts::int as max_attempts, place::int as place,
-      case when place = 1 then until::text || '|' || (select max(next_run) from picked) || '|' || (select count(*) from seen) end as head
-    from found`;
-  return async (db, request) => {
-    const rows = await db.query("hot", text, [
-      nameHash(request.queue),
-      nameHash(request.owner),
-      request.from.nextRun,
-      String(request.tokenHashes.length / 32),
-      request.tokenHashes.toString("base64"),
-      String(request.leaseSeconds),
-      request.from.row,
-    ]);
-    const claimed: ClaimedRow[] = [];
-    let head = "";
-    for (const row of rows) {
-      const place = row.place as number;
-      if (place === 1) head = row.head as string;
-      claimed[place - 1] = row as unknown as ClaimedRow;
-    }
-    const last = claimed.at(-1);
-    if (last === undefined) return { rows: [], expiresAt: "", last: undefined, cut: false };
-    const [expiresAt, nextRun, seen] = head.split("|") as [string, string, string];
-    return {
-      rows: claimed,
-      expiresAt: rfc3339(expiresAt),
-      last: { nextRun, row: last.row },
-      cut: Number(seen) > rows.length,
-    };
-  };
+    )`;
 }
+
+const columns = `id::text as row, encode(nonce, 'hex') as nonce, kind, payload::text as payload, attempt + 1 as attempt,
+      max_attempts::int as max_attempts, place::int as place,
+      case when place = 1 then until::text || '|' || (select max(next_run) from picked) || '|' || (select count(*) from seen) end as head`;

@@ -14,20 +14,35 @@ export type CompleteLeases = (
  * back as one text: a row of an answer costs client and server more than the look-up of its job.
  */
 export function completeFreeLeases(sql: SqlContext): CompleteLeases {
-  const text = `
-    with hit as (
-      delete from ${sql.table("lease")} where ctid = any (array(
-        select f.tid from ${leaseProofs}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
-      and expires_at > ${sql.clock}
-      returning id, next_run, owner, attempt, token, last_code
-    ), done as (${outcome(sql)})
-    select string_agg(id::text, ' ') as rows from done`;
+  const { steps, rows } = freeCompletions(sql, 1);
+  const text = `with ${steps} select ${rows} as rows`;
   return async (db, leases) => {
     const [answer] = await db.query("hot", text, leaseArguments(leases));
-    const settled = new Map<string, true>();
-    for (const row of (answer?.rows as string | null)?.split(" ") ?? []) settled.set(row, true);
-    return settled;
+    return completedRows(answer?.rows);
   };
+}
+
+/** The same as `steps` of a larger statement, with the proofs from parameter `first` on, and the expression of its answer. */
+export function freeCompletions(
+  sql: SqlContext,
+  first: number,
+): { readonly steps: string; readonly rows: string } {
+  return {
+    steps: `hit as (
+      delete from ${sql.table("lease")} where ctid = any (array(
+        select f.tid from ${leaseProofs(first)}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
+      and expires_at > ${sql.clock}
+      returning id, next_run, owner, attempt, token, last_code
+    ), done as (${outcome(sql)})`,
+    rows: "(select string_agg(id::text, ' ') from done)",
+  };
+}
+
+/** Reads the answer of {@link freeCompletions}. */
+export function completedRows(answer: unknown): ReadonlyMap<string, true> {
+  const settled = new Map<string, true>();
+  for (const row of (answer as string | null)?.split(" ") ?? []) settled.set(row, true);
+  return settled;
 }
 
 /** running → succeeded for one lease, after any wait for its row. Alone in its statement, so that the wait stalls nobody else. */

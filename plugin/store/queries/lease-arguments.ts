@@ -4,7 +4,7 @@ import type { LeaseProof } from "../job-store.ts";
 import { nameHash } from "../name-hash.ts";
 import type { SqlContext } from "../sql-context.ts";
 
-/** Parameters 1 to 4 of every statement about leases: ids, token hashes, owners and nonces. */
+/** The four parameters of {@link leaseProofs}: ids, token hashes, owners and nonces. */
 export function leaseArguments(leases: readonly LeaseProof[]): SqlValue[] {
   return [
     numberArray(leases.map((lease) => lease.id.row)),
@@ -14,9 +14,11 @@ export function leaseArguments(leases: readonly LeaseProof[]): SqlValue[] {
   ];
 }
 
-/** The proofs of {@link leaseArguments} as a table `c (id, token, owner, nonce, place)`. */
-export const leaseProofs: string = `unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[])
+/** The proofs of {@link leaseArguments} as a table `c (id, token, owner, nonce, place)`; they begin with parameter `first`. */
+export function leaseProofs(first = 1): string {
+  return `unnest($${first}::text::bigint[], $${first + 1}::text::bytea[], $${first + 2}::text::bigint[], $${first + 3}::text::bytea[])
         with ordinality as c (id, token, owner, nonce, place)`;
+}
 
 /** A lease `l` that a proof `c` names. */
 export const provenBy = "l.id = c.id and l.token = c.token and l.owner = c.owner and l.nonce = c.nonce";

@@ -33,7 +33,7 @@ export function locateSettlements(sql: SqlContext): LocateSettlements {
     select c.place::int as place, l.id is not null as held, coalesce(o.operation::text, 'f') as operation,
       case when o.id is null then true else o.retryable end as retryable,
       coalesce(o.code, r.last_code) as code, r.next_run::text as next_run
-    from ${leaseProofs}
+    from ${leaseProofs()}
     left join lateral (select l.id from ${sql.table("lease")} l where ${provenBy} offset 0) l on true
     left join ${settledIn("outcome", "owner", "token", "true")} o on true
     left join ${settledIn("ready", "settled_owner", "settled_token", "s.generation > 0")} r on true

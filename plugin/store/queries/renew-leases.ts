@@ -17,7 +17,7 @@ export function renewFreeLeases(sql: SqlContext): RenewFreeLeases {
   const text = `
     update ${sql.table("lease")} set ${prolonged(sql)}
     where ctid = any (array(
-      select f.tid from ${leaseProofs}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
+      select f.tid from ${leaseProofs()}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}))
     and expires_at > ${sql.clock}
     returning id::text as row, expires_at::text as expires_at`;
   return async (db, leases, leaseSeconds) => {

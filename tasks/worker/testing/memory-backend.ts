@@ -27,6 +27,7 @@ export type Gate = (when: "before" | "after") => Promise<void> | void;
 export class MemoryBackend implements WorkerBackend {
   readonly leaseMs: number;
   readonly freshClaimIsProof: boolean;
+  fetchesWhileSettling = false;
   readonly jobs: Map<string, MemoryJob> = new Map();
   readonly gates: Partial<Record<Verb, Gate>> = {};
   /** How long a claim lasts at most, in ms, whatever pulses say. Undefined: for ever. */
