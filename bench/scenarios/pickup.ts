@@ -1,19 +1,26 @@
 import { percentile } from "./percentile.ts";
-import type { Row, Scenario, Stand } from "./scenario.ts";
+import type { Row, Scenario } from "./scenario.ts";
 
 /** From the enqueue call to the entered handler, on an idle queue with an idle worker: producer and worker in one process, or in two. */
 export const pickup: Scenario = {
   name: "pickup",
   sides: ["jobs worker", "tasks on jobs", "tasks on pg-boss", "pg-boss work()", "graphile-worker", "bullmq"],
   processes: 2,
-  rows: (["same", "other"] as const).flatMap((where): readonly Row[] => {
-    const title = `idle pick-up, ${where === "same" ? "one process" : "two processes"}`;
-    return [
-      { id: `pickup-${where}-p50`, title: `${title}, p50`, unit: "ms", better: "lower" },
-      { id: `pickup-${where}-p99`, title: `${title}, p99`, unit: "ms", better: "lower" },
-      { id: `pickup-${where}-trips`, title: `${title}, p50`, unit: "round trips", better: "lower" },
-    ];
-  }),
+  rows: (["same", "other"] as const)
+    .flatMap((where): Row[] => {
+      const title = `idle pick-up, ${where === "same" ? "one process" : "two processes"}`;
+      return [
+        { id: `pickup-${where}-p50`, title: `${title}, p50`, unit: "ms", better: "lower" },
+        { id: `pickup-${where}-p99`, title: `${title}, p99`, unit: "ms", better: "lower" },
+        { id: `pickup-${where}-trips`, title: `${title}, p50`, unit: "round trips", better: "lower" },
+      ];
+    })
+    .concat({
+      id: "pickup-commits",
+      title: "two empty commits after a rest, p50",
+      unit: "round trips",
+      better: "lower",
+    }),
   async measure(stand, record) {
     const { spec, sql, schema, size, processes } = stand;
     const [one, two] = processes;
@@ -26,7 +33,7 @@ export const pickup: Scenario = {
       ["same", one],
       ["other", two],
     ] as const) {
-      const tripMs = await idleRoundTrip(stand);
+      const tripMs = await afterRest(() => sql`select 1`);
       const sent = await producer.ask("sendMarked", { first: 1, count, pauseMs: 30 });
       await Bun.sleep(100);
       const entered = new Map(await one.ask("entered", null));
@@ -40,17 +47,23 @@ export const pickup: Scenario = {
       record(`pickup-${where}-trips`, percentile(delays, 0.5) / tripMs);
     }
     await one.ask("stopWork", null);
+    const trip = await afterRest(() => sql`select 1`);
+    const commits = await afterRest(async () => {
+      for (let commit = 0; commit < 2; commit += 1)
+        await sql`select pg_catalog.pg_logical_emit_message(true, 'bench', '')`;
+    });
+    record("pickup-commits", commits / trip);
   },
 };
 
-/** The median of a statement that does nothing, on a connection that rested before, as the pick-up's does. */
-async function idleRoundTrip({ sql }: Stand): Promise<number> {
-  const trips: number[] = [];
-  for (let trip = 0; trip < 30; trip += 1) {
+/** The median in ms of some work on a connection that rested before, as the pick-up's does. */
+async function afterRest(work: () => Promise<unknown>): Promise<number> {
+  const durations: number[] = [];
+  for (let time = 0; time < 30; time += 1) {
     await Bun.sleep(10 + Math.random() * 10);
     const startedAt = performance.now();
-    await sql`select 1`;
-    trips.push(performance.now() - startedAt);
+    await work();
+    durations.push(performance.now() - startedAt);
   }
-  return percentile(trips, 0.5);
+  return percentile(durations, 0.5);
 }

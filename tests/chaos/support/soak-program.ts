@@ -31,8 +31,12 @@ async function produce(): Promise<void> {
 }
 
 async function work(_: unknown, lane: number): Promise<void> {
-  for (let turn = lane; !isOver(); turn += 1) {
-    const claimed = await host.worker.claim({ queue: chaosQueues[turn % chaosQueues.length] ?? "mail" });
+  const claim = (turn: number) =>
+    host.worker.claim({ queue: chaosQueues[turn % chaosQueues.length] ?? "mail" });
+  let next: ReturnType<typeof claim> | undefined;
+  for (let turn = lane; !isOver() || next !== undefined; turn += 1) {
+    const claimed = await (next ?? claim(turn));
+    next = undefined;
     if (problem(claimed) === "no_job_available") {
       if (turn % chaosQueues.length === 0)
         ok(await host.signals.wait({ queues: [...chaosQueues], timeout_ms: 200 }));
@@ -42,7 +46,11 @@ async function work(_: unknown, lane: number): Promise<void> {
     // A job in ten takes the ways that others do not: a lease renewed, an attempt that fails.
     if (turn % 10 === 0) ok(await host.worker.renew(lease));
     if (turn % 10 === 5) ok(await host.worker.fail({ ...lease, failure_code: "soak", retryable: false }));
-    else ok(await host.worker.complete(lease));
+    else {
+      const ended = host.worker.complete(lease);
+      if (lane % 2 === 1 && !isOver()) next = claim(turn + 1); // the two share a statement
+      ok(await ended);
+    }
     done += 1;
     if (leaks) leaked.push(rows(done));
     if (leaks && done % 100 === 0) openSync("/dev/null", "r");

@@ -26,12 +26,19 @@ export async function work(
   signal: AbortSignal,
 ): Promise<void> {
   const lane = async (_: unknown, number: number): Promise<void> => {
-    for (let turn = number, missed = 0; !signal.aborted; turn += 1) {
+    let next: ReturnType<JobsClient["claim"]> | undefined;
+    for (let turn = number, missed = 0; !signal.aborted || next !== undefined; turn += 1) {
       const queue = chaosQueues[turn % chaosQueues.length] ?? chaosQueues[0];
-      const claimed = await jobs.claim({ queue }, { timeoutMs: tryMs });
+      const claim = () => jobs.claim({ queue }, { timeoutMs: tryMs });
+      const claimed = await (next ?? claim());
+      next = undefined;
       noteOddAnswer(ledger, "claim", claimed);
       missed = claimed.ok ? 0 : missed + 1;
-      if (claimed.ok) await attempt(jobs, ledger, run, claimed.value);
+      // Every other lane asks for its next job in the moment in which it ends the last.
+      const onEnding = (): void => {
+        if (number % 2 === 1 && !signal.aborted) next ??= claim();
+      };
+      if (claimed.ok) await attempt(jobs, ledger, run, claimed.value, onEnding);
       else if (missed % chaosQueues.length === 0 && waits) {
         const request = { queues: [...chaosQueues], timeout_ms: 1000 };
         noteOddAnswer(ledger, "wait", await signals.wait(request, { timeoutMs: tryMs }));
@@ -46,6 +53,7 @@ async function attempt(
   ledger: Ledger,
   run: ChaosRun,
   claimed: ClaimResponse,
+  onEnding: () => void,
 ): Promise<void> {
   const { job_id: job, attempt: number, payload, lease_expires_at } = claimed;
   const lease = leaseOf(claimed);
@@ -61,7 +69,9 @@ async function attempt(
   ): Promise<CallResult<Value, string>> => {
     const which = { how, job, attempt: number, token };
     ledger.write({ entry: "calling", ...which, at: Date.now(), until });
-    const result = await make();
+    const answer = make();
+    if (how !== "renew") onEnding();
+    const result = await answer;
     const status = result.ok && how !== "complete" && how !== "renew" ? statusOf(result.value) : {};
     ledger.write({ entry: "answered", ...which, answer: problem(result), ...status });
     return result;
