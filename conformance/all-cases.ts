@@ -9,15 +9,18 @@ import { idempotencyCases } from "./cases/idempotency.ts";
 import { identifierCases } from "./cases/identifiers.ts";
 import { inspectCases } from "./cases/inspect.ts";
 import { intentCases } from "./cases/intent.ts";
+import { keyCases } from "./cases/keys.ts";
 import { limitCases } from "./cases/limits.ts";
 import { lockWaitCases } from "./cases/lock-waits.ts";
 import { orderCases } from "./cases/order.ts";
 import { payloadCases } from "./cases/payloads.ts";
 import { redactionCases } from "./cases/redaction.ts";
+import { renewalCases } from "./cases/renewals.ts";
 import { replayCases } from "./cases/replay.ts";
 import { requestCases } from "./cases/requests.ts";
 import { retirementCases } from "./cases/retirement.ts";
 import { runTimeCases } from "./cases/run-times.ts";
+import { starvationCases } from "./cases/starvation.ts";
 import { stateCases } from "./cases/states.ts";
 import { undeliveredCases } from "./cases/undelivered.ts";
 import type { ConformanceCase } from "./conformance-case.ts";
@@ -37,11 +40,14 @@ export const jobsConformanceCases: readonly ConformanceCase[] = [
   ...backoffCases,
   ...orderCases,
   ...fencingCases,
+  ...renewalCases,
   ...lockWaitCases,
   ...expiryCases,
   ...retirementCases,
+  ...starvationCases,
   ...replayCases,
   ...idempotencyCases,
+  ...keyCases,
   ...intentCases,
   ...concurrencyCases,
   ...undeliveredCases,

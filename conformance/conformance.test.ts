@@ -19,7 +19,7 @@ for (const backend of postgresBackends) describeJobsConformance(postgresConforma
 test("where time can only be waited for, every case that needs no other passes too", async () => {
   const conformance = memoryConformance("waited");
   const waiting = jobsConformanceCases.filter((each) => missingNeeds(each, conformance).length === 0);
-  expect(waiting.length).toBeGreaterThan(100);
+  expect(waiting.length).toBeGreaterThan(140);
   const failures: string[] = [];
   const runNext = async (): Promise<void> => {
     for (let each = waiting.shift(); each; each = waiting.shift()) {
@@ -72,7 +72,7 @@ test("the provider of the guide passes, as it stands there", async () => {
     stderr: "pipe",
   });
   const [output] = await Promise.all([child.stderr.text(), child.exited]);
-  expect(output).toMatch(/^ *1\d\d pass$/m);
+  expect(output).toMatch(/^ *[12]\d\d pass$/m);
   expect(output).toMatch(/^ *0 fail$/m);
   expect(child.exitCode).toBe(0);
 });

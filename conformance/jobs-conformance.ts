@@ -20,7 +20,7 @@ export interface JobsConformance<World extends JobsWorld = JobsWorld> {
   holdLease?(world: World, jobId: string): Promise<HeldLease>;
   /** The endpoint as a host calls it, for calls that no consumer's handle can make. */
   endpoint?(world: World): CapabilityProviderBinding;
-  /** How long something may take that the contract promises without an instant, in ms, such as the undo of a claim. Default 5000. */
+  /** How long something may take that the contract promises without an instant, in ms of real time: the undo of a claim, the turn of expired jobs while due ones keep coming. Default 5000. */
   readonly patienceMs?: number;
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { jobsConformanceCases } from "./all-cases.ts";
 import { ConformanceFailure } from "./expect-equal.ts";
 import { runConformanceCase } from "./run-conformance-case.ts";
@@ -27,6 +28,13 @@ test.each(allMutants.map((mutant) => [mutant.name, mutant.killer, mutant] as con
 test("every case tells at least one broken provider", () => {
   const named = new Set(allMutants.map(({ killer }) => killer));
   expect(jobsConformanceCases.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);
+});
+
+test("the guide gives the numbers of cases and of broken providers as they are", async () => {
+  const page = await Bun.file(join(import.meta.dir, "../docs/conformance.md")).text();
+  expect(page).toContain(`The ${jobsConformanceCases.length} cases themselves`);
+  expect(page).toContain(`against ${allMutants.length} providers`);
+  expect(page).toContain(`each of these ${allMutants.length} one case`);
 });
 
 test("names of cases and of broken providers are unique", () => {

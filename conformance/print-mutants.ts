@@ -1,5 +1,5 @@
 // Prints each broken provider, the case that has to tell, and how many cases fail in all: `bun conformance/print-mutants.ts [NAME]`.
-// Every provider goes through every case, which takes half a minute. Exits 1 when one survives the case that is named for it.
+// Every provider goes through every case, which takes a minute or two. Exits 1 when one survives the case that is named for it.
 import { jobsConformanceCases } from "./all-cases.ts";
 import { failureOf } from "./testing/failure-of.ts";
 import { modelConformance } from "./testing/model-conformance.ts";

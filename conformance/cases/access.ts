@@ -9,6 +9,16 @@ import { nobodys, operationNames, rawVerdict, wellFormed } from "./well-formed.t
 const rule = "who may call";
 const ofWorkers: readonly JobsOperation[] = ["claim", "complete", "fail", "inspect", "renew"];
 
+/** What each caller may do, by the usual configuration. */
+const mayDo: Readonly<Record<ConformanceCaller, readonly JobsOperation[]>> = {
+  producer: ["enqueue", "inspect"],
+  producer2: ["enqueue", "inspect"],
+  worker: ofWorkers,
+  worker2: ofWorkers,
+  observer: ["inspect"],
+  stranger: [],
+};
+
 /** Values of the right types that are out of their bounds. */
 const outOfBounds: Readonly<Record<JobsOperation, object>> = {
   claim: { queue: "no such queue" },
@@ -24,7 +34,7 @@ export const accessCases: readonly ConformanceCase[] = [
   {
     rule,
     name: "a producer may enqueue and inspect, and nothing else",
-    run: (rig) => expectRole(rig, ["producer", "producer2"], ["enqueue", "inspect"]),
+    run: (rig) => expectRole(rig, ["producer", "producer2"], mayDo.producer),
   },
   {
     rule,
@@ -58,13 +68,39 @@ export const accessCases: readonly ConformanceCase[] = [
   },
   {
     rule,
+    name: "an identity that only resembles one of the lists may do nothing",
+    needs: ["endpoint"],
+    async run(rig) {
+      const requests = wellFormed(rig);
+      for (const operation of operationNames) {
+        const { caller, request } = requests[operation];
+        const capital = caller.charAt(0).toUpperCase() + caller.slice(1);
+        const alike = [capital, caller.toUpperCase(), ` ${caller}`, `${caller} `, `${caller}22`];
+        for (const callerInstance of [...alike, caller.slice(0, -1)]) {
+          const context = { requestId: "1", cancelled: false, callerInstance };
+          const outcome = await rig.endpoint().invokeRequest(operation, context, request);
+          expectEqual(
+            outcome,
+            { kind: "domain", value: "unauthorized" },
+            `${operation}, "${callerInstance}"`,
+          );
+        }
+      }
+    },
+  },
+  {
+    rule,
     name: "who may not call never learns whether its values were valid",
     async run(rig) {
       const requests = wellFormed(rig);
       for (const operation of operationNames) {
         const payload = { ...requests[operation].request, ...outOfBounds[operation] };
-        for (const caller of ["stranger", operation === "enqueue" ? "worker" : "stranger"] as const)
-          expectEqual(await rawVerdict(rig, caller, operation, payload), "unauthorized", operation);
+        for (const caller of conformanceCallers.filter((each) => !mayDo[each].includes(operation)))
+          expectEqual(
+            await rawVerdict(rig, caller, operation, payload),
+            "unauthorized",
+            `${operation}, ${caller}`,
+          );
       }
     },
   },

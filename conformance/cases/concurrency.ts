@@ -1,6 +1,7 @@
+import type { LeaseRequest } from "../../capability/index.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectAbsent, expectEqual, expectFields, expectThat } from "../expect-equal.ts";
-import { times } from "../rig.ts";
+import { type Rig, times } from "../rig.ts";
 import { valueOf, valuesOf, verdictOf } from "../verdict-of.ts";
 
 const rule = "concurrency";
@@ -131,6 +132,27 @@ export const concurrencyCases: readonly ConformanceCase[] = [
   },
   {
     rule,
+    name: "a completion and a claim called together each get their own answer, a refused completion too",
+    async run(rig) {
+      for (const first of ["complete", "claim"] as const) {
+        const done = await rig.running();
+        const next = await rig.enqueue();
+        expectEqual(await together(rig, done.lease, first), ["ok", next.job_id], `${first} first`);
+        const refused = { job_id: next.job_id, lease_token: done.lease.lease_token };
+        const other = await rig.enqueue();
+        expectEqual(await together(rig, refused, first), ["invalid_lease", other.job_id], `${first} first`);
+        expectEqual(await together(rig, refused, first), ["invalid_lease", "no_job_available"]);
+        const last = await rig.running();
+        expectEqual(await together(rig, last.lease, first), ["ok", "no_job_available"], `${first} first`);
+        for (const { job_id } of [done, last])
+          expectFields(await rig.inspect(job_id), { status: "succeeded" });
+        for (const { job_id } of [next, other])
+          expectFields(await rig.inspect(job_id), { status: "running", attempts: 1 });
+      }
+    },
+  },
+  {
+    rule,
     name: "a renewal and a completion in flight together end in a completed job",
     async run(rig) {
       const { job_id, lease } = await rig.running();
@@ -146,3 +168,12 @@ export const concurrencyCases: readonly ConformanceCase[] = [
     },
   },
 ];
+
+/** What came of a completion and of a claim that one worker called in one turn: a verdict each, or the id of the claimed job. */
+async function together(rig: Rig, lease: LeaseRequest, first: "complete" | "claim"): Promise<string[]> {
+  const early = first === "claim" ? rig.worker.claim({ queue: "mail" }) : undefined;
+  const completion = rig.worker.complete(lease);
+  const claim = await (early ?? rig.worker.claim({ queue: "mail" }));
+  const claimed = claim.ok ? claim.value.job_id : await verdictOf(Promise.resolve(claim));
+  return [await verdictOf(completion), claimed];
+}

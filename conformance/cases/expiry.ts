@@ -1,5 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectAbsent, expectEqual, expectFields, expectThat } from "../expect-equal.ts";
+import { leaseOf } from "../rig.ts";
 import { expectVerdict, valueOf } from "../verdict-of.ts";
 import { leaseCallNames, leaseCalls } from "./fencing.ts";
 
@@ -35,6 +36,23 @@ export const expiryCases: readonly ConformanceCase[] = [
       },
     }),
   ),
+  ...leaseCallNames.map(
+    (name): ConformanceCase => ({
+      rule,
+      name: `${name} is refused once the lease of a later attempt has expired, be it the last`,
+      async run(rig) {
+        await rig.running({ queue: "mail", max_attempts: 2 });
+        await rig.running({ queue: "other", max_attempts: 3 });
+        await rig.passLease();
+        const claims = [await rig.claim("mail"), await rig.claim("other")];
+        await rig.passLease();
+        for (const claim of claims) {
+          const about = `attempt 2 of ${claim.max_attempts}`;
+          await expectVerdict(leaseCalls[name](rig, leaseOf(claim)), "invalid_lease", about);
+        }
+      },
+    }),
+  ),
   {
     rule,
     name: "a claim takes an expired job back: one attempt more, another token, lease_expired",
@@ -51,15 +69,27 @@ export const expiryCases: readonly ConformanceCase[] = [
   },
   {
     rule,
-    name: "lease_expired replaces the worker's code",
+    name: "lease_expired replaces the worker's code, and stays after success",
     async run(rig) {
       const { job_id, lease } = await rig.running();
       await valueOf(rig.worker.fail({ ...lease, failure_code: "smtp.451", retryable: true }));
       await rig.passDelay();
       await rig.claim();
       await rig.passLease();
-      await rig.claim();
+      const last = leaseOf(await rig.claim());
       expectFields(await rig.inspect(job_id), { attempts: 3, last_failure_code: "lease_expired" });
+      await valueOf(rig.worker.complete(last));
+      expectFields(await rig.inspect(job_id), { status: "succeeded", last_failure_code: "lease_expired" });
+    },
+  },
+  {
+    rule,
+    name: "a claim that takes a job back leases it from now, however long the old lease is over",
+    needs: ["clock"],
+    async run(rig) {
+      await rig.running();
+      await rig.advance(100_000);
+      expectFields(await rig.claim(), { attempt: 2, lease_expires_at: rig.at(130) });
     },
   },
   {

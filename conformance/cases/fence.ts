@@ -35,11 +35,33 @@ export const fenceCases: readonly ConformanceCase[] = [
     async run(rig) {
       const succeeded = await rig.running();
       await valueOf(rig.worker.complete(succeeded.lease));
+      const failing = await rig.running();
+      const failure = { ...failing.lease, failure_code: "busy", retryable: true };
+      const answer = await valueOf(rig.worker.fail(failure));
       const queued = await rig.enqueue();
-      const before = [await rig.inspect(succeeded.job_id), await rig.inspect(queued.job_id)];
+      const see = () => Promise.all([succeeded, failing, queued].map(({ job_id }) => rig.inspect(job_id)));
+      const before = await see();
       await rig.fence();
-      expectEqual([await rig.inspect(succeeded.job_id), await rig.inspect(queued.job_id)], before);
+      expectEqual(await see(), before);
       expectEqual(await valueOf(rig.worker.complete(succeeded.lease)), { completed: true });
+      expectEqual(await valueOf(rig.worker.fail(failure)), answer);
+    },
+  },
+  {
+    rule,
+    name: "is the moment from which its jobs wait, those too whose leases had expired unseen",
+    needs: ["clock", "maintain", "fence"],
+    async run(rig) {
+      const expired = await rig.running();
+      await rig.advance(31_000);
+      const valid = await rig.running({ queue: "other" });
+      const before = await rig.enqueue({ available_at: rig.at(39) });
+      await rig.advance(9000);
+      await rig.fence();
+      await rig.maintain();
+      for (const { job_id } of [expired, valid])
+        expectFields(await rig.inspect(job_id), { status: "queued", available_at: rig.at(40) });
+      expectEqual(await rig.claimAll(), [before.job_id, expired.job_id]);
     },
   },
 ];

@@ -96,28 +96,4 @@ export const fencingCases: readonly ConformanceCase[] = [
       expectEqual(await valueOf(rig.worker.complete(current)), { completed: true });
     },
   },
-  {
-    rule,
-    name: "a token is good for any number of renewals",
-    async run(rig) {
-      const { job_id, lease } = await rig.running();
-      for (let each = 0; each < 5; each += 1) await expectVerdict(rig.worker.renew(lease), "ok");
-      expectEqual(await valueOf(rig.worker.complete(lease)), { completed: true });
-      expectFields(await rig.inspect(job_id), { status: "succeeded", attempts: 1 });
-    },
-  },
-  {
-    rule,
-    name: "a lease that is renewed in time outlives its first expiry, in one attempt",
-    async run(rig) {
-      const { job_id, lease } = await rig.running();
-      for (let each = 0; each < 3; each += 1) {
-        await rig.advance(rig.configuration.lease_seconds * 600);
-        await expectVerdict(rig.worker.claim({ queue: "mail" }), "no_job_available");
-        await expectVerdict(rig.worker.renew(lease), "ok");
-      }
-      expectEqual(await valueOf(rig.worker.complete(lease)), { completed: true });
-      expectFields(await rig.inspect(job_id), { status: "succeeded", attempts: 1 });
-    },
-  },
 ];

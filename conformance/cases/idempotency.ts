@@ -1,6 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.ts";
-import { expectEqual, expectFields, expectThat } from "../expect-equal.ts";
-import { leaseOf, type Rig } from "../rig.ts";
+import { expectEqual, expectFields } from "../expect-equal.ts";
+import { leaseOf, type Rig, times } from "../rig.ts";
 import { expectVerdict, valueOf } from "../verdict-of.ts";
 
 const rule = "idempotency";
@@ -20,40 +20,6 @@ export const idempotencyCases: readonly ConformanceCase[] = [
         expectEqual(await valueOf(rig.producer.enqueue({ ...request })), { ...first, created: false });
       expectEqual(await rig.inspect(first.job_id), before);
       expectEqual(await rig.claimAll(), [first.job_id]);
-    },
-  },
-  {
-    rule,
-    name: "a key belongs to its producer: another's is another job",
-    async run(rig) {
-      const { job_id, request } = await rig.enqueue();
-      const other = await valueOf(rig.producer2.enqueue(request));
-      expectThat(other.created && other.job_id !== job_id, "a job of its own for the other producer");
-      expectEqual(await valueOf(rig.producer.enqueue(request)), { job_id, created: false });
-      const changed = { ...request, kind: "mail.other" };
-      await expectVerdict(rig.producer2.enqueue(changed), "idempotency_conflict");
-    },
-  },
-  {
-    rule,
-    name: "a key names one job across all queues",
-    async run(rig) {
-      const { job_id, request } = await rig.enqueue({ queue: "mail" });
-      const elsewhere = { ...request, queue: "other" };
-      await expectVerdict(rig.producer.enqueue(elsewhere), "idempotency_conflict");
-      expectEqual(await rig.claimAll("other"), []);
-      expectEqual(await valueOf(rig.producer.enqueue(request)), { job_id, created: false });
-    },
-  },
-  {
-    rule,
-    name: "keys differ by case and by every character",
-    async run(rig) {
-      const keys = ["a", "A", "a.", "a/b", "a:b", "a_b", "a-b", "_", "-", ".", "/", "null", "0", "00"];
-      for (const idempotency_key of keys) {
-        const { created } = await valueOf(rig.producer.enqueue(rig.request({ idempotency_key })));
-        expectEqual(created, true, idempotency_key);
-      }
     },
   },
   {
@@ -97,6 +63,33 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       await rig.passLease();
       await expectVerdict(rig.worker.claim({ queue: "mail" }), "no_job_available");
       await expectHeld(rig, exhausted.job_id, exhausted.request);
+    },
+  },
+  {
+    rule,
+    name: "a key holds through every attempt, also while nobody has seen that the lease expired",
+    async run(rig) {
+      const { job_id, request } = await rig.running({ max_attempts: 4 });
+      for (const _ of times(3, () => 0)) {
+        await rig.passLease();
+        await expectHeld(rig, job_id, request);
+        await rig.claim();
+        await expectHeld(rig, job_id, request);
+      }
+    },
+  },
+  {
+    rule,
+    name: "a key holds for years, before its job is due and after it has ended",
+    needs: ["clock"],
+    async run(rig) {
+      const queued = await rig.enqueue({ available_at: "2326-03-01T00:00:00Z" });
+      const ended = await rig.running();
+      await valueOf(rig.worker.complete(ended.lease));
+      for (const days of [0.01, 2, 400]) {
+        await rig.advance(days * 86_400_000);
+        for (const { job_id, request } of [queued, ended]) await expectHeld(rig, job_id, request);
+      }
     },
   },
 ];

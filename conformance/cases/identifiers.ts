@@ -27,6 +27,8 @@ export const identifierCases: readonly ConformanceCase[] = [
       await rig.passLease();
       for (const _ of jobs) claims.push(await rig.claim());
       expectEqual(new Set(jobs.map(({ job_id }) => job_id)).size, 20, "ids");
+      const random = jobs.map(({ job_id }) => bytesOf(job_id).subarray(8).toString("hex"));
+      expectEqual(new Set(random).size, 20, "random parts of ids");
       expectEqual(new Set(claims.map(({ lease_token }) => lease_token)).size, 40, "tokens");
     },
   },
@@ -52,11 +54,15 @@ export const identifierCases: readonly ConformanceCase[] = [
     name: "an id that was not handed out names nothing, however close it is",
     async run(rig) {
       const { job_id, lease } = await rig.running();
-      const bytes = Buffer.from(job_id.slice("job_".length), "base64url");
-      for (const index of bytes.keys()) {
-        const close = Buffer.from(bytes);
-        close.writeUInt8(close.readUInt8(index) ^ 1, index);
-        const id = `job_${close.toString("base64url")}`;
+      const bytes = bytesOf(job_id);
+      const close = times(bytes.length, (index) => {
+        const other = Buffer.from(bytes);
+        other.writeUInt8(other.readUInt8(index) ^ 1, index);
+        return `job_${other.toString("base64url")}`;
+      });
+      const characters = job_id.slice("job_".length);
+      const inCase = [...inOtherCase(characters), swapCase(characters)].map((text) => `job_${text}`);
+      for (const id of [...close, ...inCase].filter((each) => each !== job_id)) {
         await expectVerdict(rig.observer.inspect({ job_id: id }), "job_not_found");
         await expectVerdict(rig.worker.complete({ ...lease, job_id: id }), "invalid_lease");
       }
@@ -70,8 +76,12 @@ export const identifierCases: readonly ConformanceCase[] = [
       const { job_id, lease } = await rig.running();
       const { lease_token: token } = lease;
       const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".split("");
-      const respelt = letters.map((letter) => token.slice(0, -1) + letter).filter((each) => each !== token);
-      for (const other of [...respelt, "", "job_lease_", token.slice(0, -1), `${token}A`, `${token}=`]) {
+      const respelt = letters.map((letter) => token.slice(0, -1) + letter);
+      const characters = token.slice("job_lease_".length);
+      const changed = times(characters.length, (index) => withAt(characters, index, "A"));
+      for (const each of [...changed, ...inOtherCase(characters)]) respelt.push(`job_lease_${each}`);
+      const ill = ["", "job_lease_", token.slice(0, -1), `${token}A`, `${token}=`];
+      for (const other of [...ill, ...respelt.filter((each) => each !== token)]) {
         const wrong = { job_id, lease_token: other };
         await expectVerdict(rig.worker.renew(wrong), "invalid_lease");
         await expectVerdict(rig.worker.complete(wrong), "invalid_lease");
@@ -94,3 +104,15 @@ export const identifierCases: readonly ConformanceCase[] = [
     },
   },
 ];
+
+const bytesOf = (jobId: string): Buffer => Buffer.from(jobId.slice("job_".length), "base64url");
+
+const withAt = (text: string, index: number, character: string): string =>
+  text.slice(0, index) + character + text.slice(index + 1);
+
+const swapCase = (text: string): string =>
+  text.replace(/[a-z]/gi, (each) => (each < "a" ? each.toLowerCase() : each.toUpperCase()));
+
+/** The text, once for each character with that one in the other case. */
+const inOtherCase = (text: string): string[] =>
+  times(text.length, (index) => withAt(text, index, swapCase(text.charAt(index))));

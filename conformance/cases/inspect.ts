@@ -1,6 +1,7 @@
+import type { InspectResponse } from "../../capability/index.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectEqual, expectFields } from "../expect-equal.ts";
-import { leaseOf } from "../rig.ts";
+import { leaseOf, type Rig } from "../rig.ts";
 import { expectVerdict, valueOf } from "../verdict-of.ts";
 import { nobodys } from "./well-formed.ts";
 
@@ -82,6 +83,32 @@ export const inspectCases: readonly ConformanceCase[] = [
   },
   {
     rule,
+    name: "a job that fails, by its worker or because a claim finds it exhausted, changes then and keeps its run time",
+    needs: ["clock"],
+    async run(rig) {
+      const failing = await rig.running({ queue: "mail" });
+      await rig.advance(5000);
+      await valueOf(rig.worker.fail({ ...failing.lease, failure_code: "busy", retryable: false }));
+      const exhausted = await rig.running({ queue: "other", max_attempts: 1 });
+      await rig.advance(40_000);
+      await expectVerdict(rig.worker.claim({ queue: "other" }), "no_job_available");
+      await expectFailed(rig, failing.job_id, { available_at: rig.at(0), updated_at: rig.at(5) });
+      await expectFailed(rig, exhausted.job_id, { available_at: rig.at(5), updated_at: rig.at(45) });
+    },
+  },
+  {
+    rule,
+    name: "a job that maintenance finds exhausted changes then and keeps its run time",
+    needs: ["clock", "maintain"],
+    async run(rig) {
+      const { job_id } = await rig.running({ max_attempts: 1 });
+      await rig.advance(40_000);
+      await rig.maintain();
+      await expectFailed(rig, job_id, { available_at: rig.at(0), updated_at: rig.at(40) });
+    },
+  },
+  {
+    rule,
     name: "to look changes nothing, nor does a call that is refused",
     needs: ["clock"],
     async run(rig) {
@@ -96,3 +123,7 @@ export const inspectCases: readonly ConformanceCase[] = [
     },
   },
 ];
+
+async function expectFailed(rig: Rig, jobId: string, times: Partial<InspectResponse>): Promise<void> {
+  expectFields(await rig.inspect(jobId), { status: "failed", ...times });
+}

@@ -68,6 +68,16 @@ export const intentCases: readonly ConformanceCase[] = [
   },
   {
     rule,
+    name: "large payloads that differ in their last character are another intent",
+    async run(rig) {
+      const text = "a".repeat(200_000);
+      const { request } = await rig.enqueue({ payload: { text: `${text}a` } });
+      const other = { ...request, payload: { text: `${text}b` } };
+      await expectVerdict(rig.producer.enqueue(other), "idempotency_conflict");
+    },
+  },
+  {
+    rule,
     name: "the same instant in another offset makes no other intent",
     async run(rig) {
       const { job_id, request } = await rig.enqueue({ available_at: "2326-01-01T00:00:00.000001Z" });

@@ -6,7 +6,9 @@ import { expectVerdict, verdictOf } from "../verdict-of.ts";
 
 const rule = "limits";
 const alphabet = "ABCXYZabcxyz0189._-:/";
-const foreign = [" ", "\n", "\t", "\0", ",", "+", "@", "%", "'", '"', "\\", "é", "０", "😀"];
+const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+/** The Kelvin sign and the long s are letters of ASCII to who compares without case. */
+const foreign = [...ascii.filter((each) => !/[\w.:/-]/.test(each)), "é", "０", "😀", "\u212a", "\u017f"];
 const maxBytes = 262_144;
 
 /** Every limit at its edge. */
@@ -23,11 +25,12 @@ export const limitCases: readonly ConformanceCase[] = [
   },
   {
     rule,
-    name: "a queue's name has up to 128 characters",
-    configuration: { queues: ["q", nameOf(128)] },
+    name: "a queue's name has up to 128 characters, and their case counts",
+    configuration: { queues: ["q", "Q", nameOf(128)] },
     async run(rig) {
       for (const queue of ["q", nameOf(128)]) {
         expectEqual(await enqueue(rig, { queue }), "ok", queue);
+        await expectVerdict(rig.worker.claim({ queue: "Q" }), "no_job_available");
         expectFields(await rig.claim(queue), { queue });
       }
       expectEqual(await enqueue(rig, { queue: nameOf(129) }), "invalid_job");
@@ -78,26 +81,33 @@ export const limitCases: readonly ConformanceCase[] = [
   },
   {
     rule,
-    name: "a payload's size counts bytes of UTF-8, escapes included",
+    name: "a payload's size counts bytes of UTF-8, escapes and keys included",
     async run(rig) {
-      for (const fill of ["é", "語", "😀", '"']) {
+      for (const fill of ["é", "語", "😀", '"', "\u0001"]) {
         expectEqual(await enqueue(rig, { payload: textOf(maxBytes + 1, fill) }), "invalid_job", fill);
         expectEqual(await enqueue(rig, { payload: textOf(maxBytes, fill) }), "ok", fill);
       }
+      const longest = (maxBytes - Buffer.byteLength('{"":1}')) / 2;
+      expectEqual(await enqueue(rig, { payload: { ["é".repeat(longest)]: 1 } }), "ok", "a key");
+      expectEqual(await enqueue(rig, { payload: { ["é".repeat(longest + 1)]: 1 } }), "invalid_job", "a key");
     },
   },
   {
     rule,
-    name: "a payload is at most 64 deep",
+    name: "a payload is at most 64 deep, of objects and of arrays, whatever scalar is in the last",
     async run(rig) {
-      for (const leaf of [{}, []]) {
-        for (const depth of [2, 63, 64]) {
-          const payload = nested(depth, leaf);
-          expectEqual(await enqueue(rig, { payload }), "ok", `${depth} deep`);
-          expectEqual((await rig.claim()).payload, payload);
+      for (const leaf of [{}, [], { n: 1 }, [1]]) {
+        for (const around of [inObject, inArray]) {
+          for (const depth of [2, 63, 64]) {
+            const payload = nested(depth, leaf, around);
+            expectEqual(await enqueue(rig, { payload }), "ok", `${depth} deep`);
+            expectEqual((await rig.claim()).payload, payload);
+          }
+          for (const depth of [65, 66, 1000]) {
+            const payload = nested(depth, leaf, around);
+            expectEqual(await enqueue(rig, { payload }), "invalid_job", `${depth} deep`);
+          }
         }
-        for (const depth of [65, 66, 1000])
-          expectEqual(await enqueue(rig, { payload: nested(depth, leaf) }), "invalid_job", `${depth} deep`);
       }
     },
   },
@@ -127,11 +137,14 @@ function textOf(bytes: number, fill: string): JsonObject {
   return { t: fill.repeat(Math.floor(room / width)) + "a".repeat(room % width) };
 }
 
-/** Objects in each other around the leaf, so many levels with it. */
-function nested(depth: number, leaf: object): JsonObject {
+const inObject = (value: object): object => ({ d: value });
+const inArray = (value: object): object => [value];
+
+/** An object, and in it levels around the leaf, so many with both. */
+function nested(depth: number, leaf: object, around: (value: object) => object): JsonObject {
   let value = leaf;
-  for (let level = 1; level < depth; level += 1) value = { d: value };
-  return value as JsonObject;
+  for (let level = 2; level < depth; level += 1) value = around(value);
+  return inObject(value) as JsonObject;
 }
 
 function enqueue(rig: Rig, changes: Partial<EnqueueRequest>): Promise<string> {

@@ -57,6 +57,19 @@ export const orderCases: readonly ConformanceCase[] = [
   },
   {
     rule,
+    name: "a retried job and another of the same run time go by their enqueue",
+    needs: ["clock"],
+    async run(rig) {
+      const retried = await rig.running();
+      const other = await rig.enqueue({ available_at: rig.at(11) });
+      await rig.advance(1000);
+      await valueOf(rig.worker.fail({ ...retried.lease, failure_code: "busy", retryable: true }));
+      await rig.advance(10_000);
+      expectEqual(await rig.claimAll(), [retried.job_id, other.job_id]);
+    },
+  },
+  {
+    rule,
     name: "many jobs of the future hide no due one",
     async run(rig) {
       await Promise.all(times(100, () => rig.enqueue({ available_at: "2326-03-01T00:00:00Z" })));

@@ -29,7 +29,8 @@ export const payloadCases: readonly ConformanceCase[] = [
     rule,
     name: "U+0000 and lone surrogates are refused, in keys and in strings",
     async run(rig) {
-      for (const text of ["\0", "a\0b", "\ud800", "\udc00a", "\udc00\ud800"]) {
+      const texts = ["\0", "a\0b", "a\0", "\ud800", "\udc00a", "\udc00\ud800"];
+      for (const text of [...texts, "a\ud800", "a\udc00", "\ud800\ud83d\ude00"]) {
         await expectRefused(rig, text);
         await expectRefused(rig, { [text]: 1 });
       }
@@ -40,7 +41,44 @@ export const payloadCases: readonly ConformanceCase[] = [
     name: "what is no plain data is refused",
     async run(rig) {
       const values = [undefined, 1n, () => 1, Symbol("value"), new Date(0), new Map(), new Uint8Array(1)];
-      for (const value of values) await expectRefused(rig, value);
+      const boxed = [1, "a", true].map(Object);
+      for (const value of [...values, ...boxed, new Point()]) await expectRefused(rig, value);
+    },
+  },
+  {
+    rule,
+    name: "an object with more than its plain fields is refused",
+    async run(rig) {
+      await expectRefused(rig, { toJSON: () => 1 });
+      await expectRefused(rig, { a: 1, [Symbol("key")]: 1 });
+      await expectRefused(rig, Object.defineProperty({ a: 1 }, "hidden", { value: 1, enumerable: false }));
+      await expectRefused(rig, {
+        get a() {
+          return 1;
+        },
+      });
+    },
+  },
+  {
+    rule,
+    name: "an array with holes is refused",
+    async run(rig) {
+      const list = [1];
+      list[2] = 3;
+      const empty: number[] = [];
+      empty.length = 3;
+      for (const value of [list, empty]) await expectRefused(rig, value);
+    },
+  },
+  {
+    rule,
+    name: "a payload that holds itself is refused",
+    async run(rig) {
+      const object: { self?: object } = {};
+      object.self = object;
+      const list: object[] = [];
+      list.push(list);
+      for (const value of [object, list]) await expectRefused(rig, value);
     },
   },
   {
@@ -52,6 +90,7 @@ export const payloadCases: readonly ConformanceCase[] = [
         empty: [{}, []],
         'a"b': "\"\\/\b\f\n\r\t{},'",
         "😀": "𝒳😀\u{10ffff} \ufffe\u2028\u2029\u007f\ufeff",
+        controls: String.fromCharCode(...Array.from({ length: 31 }, (_, index) => index + 1)),
         literal: "\\u0000 \\ud800",
         "10": 1,
         "2": 2,
@@ -91,6 +130,10 @@ export const payloadCases: readonly ConformanceCase[] = [
     },
   },
 ];
+
+class Point {
+  readonly x = 1;
+}
 
 async function roundTrip(rig: Rig, payload: JsonObject): Promise<JsonObject> {
   return (await rig.running({ payload })).claim.payload;

@@ -47,6 +47,7 @@ export const redactionCases: readonly ConformanceCase[] = [
         { secret, bad: Number.NaN },
         { [secret]: undefined },
         { [`${secret}\0`]: 1 },
+        { secret, fill: "a".repeat(262_144) },
         secret,
         [secret],
       ];
@@ -88,6 +89,24 @@ export const redactionCases: readonly ConformanceCase[] = [
       }
       const code = { ...lease, failure_code: `${token} `, retryable: true };
       await expectRefused(rig, "worker", "fail", code, [token]);
+    },
+  },
+  {
+    rule,
+    name: "neither a call that is over nor one of an unknown operation shows what it sent",
+    needs: ["endpoint"],
+    async run(rig) {
+      const secret = canary();
+      const request = rig.request({ payload: { secret }, idempotency_key: secret });
+      for (const operation of ["enqueue", "nothing"]) {
+        for (const over of [{ cancelled: true }, { cancelled: false, deadline: "PT0S" }]) {
+          const context = { requestId: "1", callerInstance: "producer", ...over };
+          const outcome = await rig.endpoint().invokeRequest(operation, context, request);
+          expectThat(outcome.kind !== "success", `${operation} to be refused`);
+          expectSilent(outcome, secret, `what ${operation} sent`);
+        }
+      }
+      await expectRefused(rig, "producer", "nothing", request, [secret]);
     },
   },
   {

@@ -1,6 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectEqual, expectFields } from "../expect-equal.ts";
-import { leaseOf, type Rig, type RunningJob } from "../rig.ts";
+import { leaseOf, type Rig, type RunningJob, times } from "../rig.ts";
 import { expectVerdict, valueOf } from "../verdict-of.ts";
 
 const rule = "a lost reply asked for again";
@@ -10,16 +10,29 @@ const busy = { failure_code: "smtp.451", retryable: true };
 export const replayCases: readonly ConformanceCase[] = [
   {
     rule,
-    name: "complete gives the same answer, also long after, and changes nothing",
+    name: "complete gives the same answer, however often and also long after, and changes nothing",
     async run(rig) {
       const { job_id, lease } = await completed(rig);
       const before = await rig.inspect(job_id);
-      for (let each = 0; each < 2; each += 1) {
+      for (const _ of times(30, () => 0))
         expectEqual(await valueOf(rig.worker.complete(lease)), { completed: true });
-        await rig.passLease();
-      }
+      await rig.passLease();
       expectEqual(await valueOf(rig.worker.complete(lease)), { completed: true }, "after its lease");
       expectEqual(await rig.inspect(job_id), before);
+    },
+  },
+  {
+    rule,
+    name: "the reply of a settlement is there a year later too, whatever else its worker has settled",
+    needs: ["clock"],
+    async run(rig) {
+      const done = await completed(rig);
+      const retried = await rig.running({ queue: "other" });
+      const answer = await valueOf(rig.worker.fail({ ...retried.lease, ...busy }));
+      await failed(rig, false);
+      await rig.advance(400 * 86_400_000);
+      expectEqual(await valueOf(rig.worker.complete(done.lease)), { completed: true });
+      expectEqual(await valueOf(rig.worker.fail({ ...retried.lease, ...busy })), answer);
     },
   },
   {
@@ -37,15 +50,23 @@ export const replayCases: readonly ConformanceCase[] = [
   },
   {
     rule,
-    name: "a retryable fail has no answer any more once the job is claimed again",
+    name: "a retryable fail has no answer any more once the job is claimed again, whatever comes of that",
     async run(rig) {
-      const { job_id, lease } = await failed(rig, true);
+      const { job_id, lease } = await failed(rig, true, 4);
+      const expectNone = (when: string) =>
+        expectVerdict(rig.worker.fail({ ...lease, ...busy }), "invalid_lease", when);
       await rig.passDelay();
-      const again = leaseOf(await rig.claim());
-      await expectVerdict(rig.worker.fail({ ...lease, ...busy }), "invalid_lease", "while it runs");
+      const second = leaseOf(await rig.claim());
+      await expectNone("while it runs");
       expectFields(await rig.inspect(job_id), { status: "running", attempts: 2 });
-      await valueOf(rig.worker.fail({ ...again, ...busy }));
-      await expectVerdict(rig.worker.fail({ ...lease, ...busy }), "invalid_lease", "after the next failure");
+      await valueOf(rig.worker.fail({ ...second, ...busy }));
+      await expectNone("after the next failure");
+      await rig.passDelay();
+      await rig.claim();
+      await rig.passLease();
+      await expectNone("after the next lease has expired");
+      await valueOf(rig.worker.complete(leaseOf(await rig.claim())));
+      await expectNone("after success");
     },
   },
   {
@@ -63,12 +84,14 @@ export const replayCases: readonly ConformanceCase[] = [
   },
   {
     rule,
-    name: "a fail with another code is another call",
+    name: "a fail with another code, or the same in other case, is another call",
     async run(rig) {
       for (const retryable of [true, false]) {
         const { lease } = await failed(rig, retryable);
-        const other = { ...lease, failure_code: "smtp.452", retryable };
-        await expectVerdict(rig.worker.fail(other), "invalid_lease", `retryable ${retryable}`);
+        for (const failure_code of ["smtp.452", "SMTP.451"]) {
+          const other = { ...lease, failure_code, retryable };
+          await expectVerdict(rig.worker.fail(other), "invalid_lease", `${failure_code}, ${retryable}`);
+        }
       }
     },
   },

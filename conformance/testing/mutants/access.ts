@@ -1,5 +1,6 @@
 import type { JobsConfig } from "../../../plugin/config.ts";
 import { conformanceCallers } from "../../jobs-conformance.ts";
+import type { Model } from "../model-conformance.ts";
 import { atEndpoint, domain, rewriting } from "./endpoints.ts";
 import { deadly, inStore, jobOf, type Mutant } from "./mutant.ts";
 
@@ -16,6 +17,25 @@ function withRoles(
 ): Mutant {
   return { name, killer, departure: { config: (config) => ({ ...config, ...change(config) }) } };
 }
+
+/** A mutant that takes a caller for another. */
+function readingIdentity(name: string, read: (key: string, model: Model) => string): Mutant {
+  const killer = "an identity that only resembles one of the lists may do nothing";
+  return atEndpoint(name, killer, ({ operation, context, payload, model }, inner) => {
+    const { callerInstance: key } = context;
+    return inner(
+      operation,
+      key === undefined ? context : { ...context, callerInstance: read(key, model) },
+      payload,
+    );
+  });
+}
+
+const namesOf = (config: JobsConfig): string[] => [
+  ...config.producer_instances,
+  ...config.worker_instances,
+  ...config.observer_instances,
+];
 
 /** Roles that allow too much or too little. */
 export const accessMutants: readonly Mutant[] = [
@@ -78,6 +98,32 @@ export const accessMutants: readonly Mutant[] = [
       return judged.kind === "domain" && refusedCode.test(String(judged.value)) ? judged : outcome;
     },
   ),
+  atEndpoint(
+    "bounds are judged before the role of who has another one",
+    "who may not call never learns whether its values were valid",
+    async ({ operation, context, payload, model }, inner) => {
+      const outcome = await inner(operation, context, payload);
+      const { callerInstance = "" } = context;
+      const others = namesOf(model.config).filter(
+        (key) => operation !== "enqueue" || !key.startsWith("worker"),
+      );
+      if (outcome.kind !== "domain" || outcome.value !== "unauthorized" || !others.includes(callerInstance))
+        return outcome;
+      const allowed = operation === "enqueue" ? "producer" : "worker";
+      const judged = await inner(
+        operation,
+        { ...context, callerInstance: allowed, cancelled: true },
+        payload,
+      );
+      return judged.kind === "domain" ? judged : outcome;
+    },
+  ),
+  readingIdentity("identities are compared without case", (key) => key.toLowerCase()),
+  readingIdentity("identities are trimmed", (key) => key.trim()),
+  readingIdentity("identities are compared by their beginning", (key, { config }) => {
+    const known = namesOf(config);
+    return known.includes(key) ? key : (known.find((each) => key.startsWith(each)) ?? key);
+  }),
   atEndpoint(
     "the role is judged before the request is decoded",
     "a request is decoded before anybody's role is looked at",

@@ -3,6 +3,10 @@ import { all, inStore, isExpired, jobOf, type Mutant } from "./mutant.ts";
 
 const differing = "of different settlements in flight together one counts, and its duplicates";
 
+const together =
+  "a completion and a claim called together each get their own answer, a refused completion too";
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Reads that are acted upon after somebody else wrote. */
 export const concurrencyMutants: readonly Mutant[] = [
   inStore(
@@ -97,6 +101,36 @@ export const concurrencyMutants: readonly Mutant[] = [
       },
     }),
   ),
+  inStore("a refused completion spoils the claim that was called with it", together, (model) => {
+    let refusals = 0;
+    return {
+      async complete(proof, call) {
+        const answer = await model.store.complete(proof, call);
+        if (!answer) refusals += 1;
+        return answer;
+      },
+      async claim(request, call) {
+        const before = refusals;
+        await nextTurn();
+        return refusals === before ? model.store.claim(request, call) : undefined;
+      },
+    };
+  }),
+  inStore("a claim that finds nothing spoils the completion that was called with it", together, (model) => {
+    let findings = 0;
+    return {
+      async claim(request, call) {
+        const job = await model.store.claim(request, call);
+        if (!job) findings += 1;
+        return job;
+      },
+      async complete(proof, call) {
+        const before = findings;
+        await nextTurn();
+        return findings === before && model.store.complete(proof, call);
+      },
+    };
+  }),
   inStore(
     "a claim during enqueues loses one of them",
     "jobs enqueued and claimed at the same time are all handed out once",

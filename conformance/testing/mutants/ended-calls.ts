@@ -1,6 +1,6 @@
 import type { ProviderDispatchOutcome, RuntimeFailureKind } from "../../../capability/index.ts";
 import { atEndpoint } from "./endpoints.ts";
-import type { Mutant } from "./mutant.ts";
+import { inStore, type Mutant } from "./mutant.ts";
 
 const aborted = "a call whose signal had aborted before is cancelled and does nothing";
 const cancelled = "a call that the host calls cancelled is cancelled and does nothing";
@@ -28,6 +28,12 @@ export const endedCallMutants: readonly Mutant[] = [
     const { deadline: _, ...endless } = context;
     return inner(operation, endless, payload);
   }),
+  inStore("a claim does not look at its deadline", passed, (model) => ({
+    claim(request, call) {
+      const over = call.over?.kind === "deadline_exceeded" ? undefined : call.over;
+      return model.store.claim(request, { caller: call.caller, over, onOver: () => () => {} });
+    },
+  })),
   atEndpoint(
     "a passed deadline is called cancelled",
     passed,

@@ -12,7 +12,7 @@ const takenBack = "a claim takes an expired job back: one attempt more, another 
 const queuedAgain = "maintenance queues an expired job again, due since its lease's expiry";
 
 /** The verbs, to which some expired leases look valid. */
-function blindTo(
+export function blindTo(
   model: Model,
   verbs: readonly ("renew" | "complete" | "fail")[],
   seen: (proof: LeaseProof) => boolean = () => true,
@@ -107,7 +107,7 @@ export const expiryMutants: readonly Mutant[] = [
   })),
   inStore(
     "a job that is taken back keeps its old code",
-    "lease_expired replaces the worker's code",
+    "lease_expired replaces the worker's code, and stays after success",
     (model) => ({
       claim(request, call) {
         const codes = all(model).map((job) => [job, job.lastCode] as const);

@@ -1,8 +1,9 @@
 import { put } from "../../../host-fixtures/memory-job.ts";
 import type { Model } from "../model-conformance.ts";
-import { all, type Mutant } from "./mutant.ts";
+import { all, isExpired, type Mutant } from "./mutant.ts";
 
 const voids = "voids every lease at once, whose jobs are then as expired";
+const moment = "is the moment from which its jobs wait, those too whose leases had expired unseen";
 const leavesAlone = "leaves alone what is queued or has ended";
 
 function fencing(name: string, killer: string, fence: (model: Model) => void): Mutant {
@@ -27,6 +28,23 @@ export const fenceMutants: readonly Mutant[] = [
     for (const { place, ...job } of all(model))
       if (place.is === "outcome")
         model.table.byRow.set(job.id.row, { ...job, place: { is: "outcome", status: place.status } });
+  }),
+  fencing("a fence forgets who failed", leavesAlone, (model) => {
+    model.store.fence();
+    for (const job of all(model)) if (job.place.is === "ready") job.place = { is: "ready" };
+  }),
+  fencing("a fence lets leases expire in 1970", moment, (model) => {
+    model.store.fence();
+    for (const job of all(model))
+      if (job.place.is === "lease") job.place = { ...job.place, expiresAt: "1970-01-01T00:00:00.000000Z" };
+  }),
+  fencing("a fence leaves leases alone that have expired unseen", moment, (model) => {
+    const expired = all(model).filter((job) => isExpired(job, model));
+    const before = expired.map(({ place }) => place);
+    model.store.fence();
+    expired.forEach((job, index) => {
+      job.place = before[index] ?? job.place;
+    });
   }),
   fencing("a fence is a change of what is queued", leavesAlone, (model) => {
     model.store.fence();

@@ -63,19 +63,6 @@ export const idempotencyMutants: readonly Mutant[] = [
     }),
   ),
   inStore(
-    "a key is the Instance's, whoever uses it",
-    "a key belongs to its producer: another's is another job",
-    (model) => ({
-      enqueue: (job, call) => model.store.enqueue({ ...job, producer: "all" }, call),
-    }),
-  ),
-  inStore("a key is its queue's", "a key names one job across all queues", (model) => ({
-    enqueue: (job, call) => model.store.enqueue({ ...job, key: `${job.queue} ${job.key}` }, call),
-  })),
-  inStore("keys are compared without case", "keys differ by case and by every character", (model) => ({
-    enqueue: (job, call) => model.store.enqueue({ ...job, key: job.key.toLowerCase() }, call),
-  })),
-  inStore(
     "a key is free again after success",
     "a key holds while its job runs, is retried and has succeeded, and moves it never",
     (model) => ({

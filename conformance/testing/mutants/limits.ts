@@ -6,8 +6,10 @@ const keys = "an idempotency key has 1 to 256 characters";
 const codes = "a failure code has 1 to 128 characters";
 const counts = "max_attempts is an integer from 1 to 100";
 const sizes = "a payload has at most 262144 bytes of compact JSON";
-const depths = "a payload is at most 64 deep";
-const bytesOf = (payload: unknown): number => Buffer.byteLength(JSON.stringify(payload) ?? "");
+const bytes = "a payload's size counts bytes of UTF-8, escapes and keys included";
+const names = "names have letters, digits and . _ - : / of ASCII only";
+const depths = "a payload is at most 64 deep, of objects and of arrays, whatever scalar is in the last";
+const bytesOf = (payload: unknown): number => Buffer.byteLength(jsonOf(payload));
 
 /** A mutant that takes a value which it should refuse, as if it were another. */
 function taking(
@@ -30,6 +32,22 @@ const cut = (value: unknown) => String(value).slice(0, -1);
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+/** Nothing for what is no JSON, which the endpoint refuses by itself. */
+function jsonOf(payload: unknown): string {
+  try {
+    return JSON.stringify(payload) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** The depth, where filled arrays or scalars count for more than they should. */
+function weightOf(value: unknown, array: number, scalar: number): number {
+  if (typeof value !== "object" || value === null) return scalar;
+  const own = Array.isArray(value) && value.length > 0 ? array : 1;
+  return own + Math.max(0, ...Object.values(value).map((each) => weightOf(each, array, scalar)));
 }
 
 /** Limits that are off by one, or missing. */
@@ -65,14 +83,14 @@ export const limitMutants: readonly Mutant[] = [
   taking(
     "payload",
     "as large as its characters allow",
-    "a payload's size counts bytes of UTF-8, escapes included",
+    bytes,
     (value) => bytesOf(value) > 262_144 && JSON.stringify(value).length <= 262_144,
     () => ({}),
   ),
   taking(
     "payload",
     "as large as its texts allow without their escapes",
-    "a payload's size counts bytes of UTF-8, escapes included",
+    bytes,
     (value) =>
       bytesOf(value) > 262_144 &&
       bytesOf(value) - (JSON.stringify(value).match(/\\/g)?.length ?? 0) <= 262_144,
@@ -88,14 +106,14 @@ export const limitMutants: readonly Mutant[] = [
   taking(
     "kind",
     "of any characters",
-    "names have letters, digits and . _ - : / of ASCII only",
+    names,
     (value) => /[^\w.:/-]/.test(String(value)),
     (value) => String(value).replace(/[^\w.:/-]/gu, "_"),
   ),
   taking(
     "failure_code",
     "a text with a line's end behind it",
-    "names have letters, digits and . _ - : / of ASCII only",
+    names,
     (value) => String(value) === "a\n",
     () => "a",
   ),
@@ -122,19 +140,42 @@ export const limitMutants: readonly Mutant[] = [
     (f) => depthOf(f["payload"]) === 64,
   ),
   refusing(
+    "a scalar is a level of its own",
+    depths,
+    "enqueue",
+    "invalid_job",
+    (f) => weightOf(f["payload"], 1, 1) > 64,
+  ),
+  refusing(
+    "a filled array is two levels",
+    depths,
+    "enqueue",
+    "invalid_job",
+    (f) => weightOf(f["payload"], 2, 0) > 64,
+  ),
+  refusing("a control character counts 8 bytes", bytes, "enqueue", "invalid_job", (f) => {
+    const controls = jsonOf(f["payload"]).match(/\\u00/g)?.length ?? 0;
+    return bytesOf(f["payload"]) + 2 * controls > 262_144;
+  }),
+  taking(
+    "payload",
+    "as large as its bytes allow without its long keys",
+    bytes,
+    (value) => {
+      const keys = isFields(value) ? Object.keys(value).filter((key) => key.length > 1000) : [];
+      const keyBytes = Buffer.byteLength(keys.join(""));
+      return bytesOf(value) > 262_144 && bytesOf(value) - keyBytes <= 262_144;
+    },
+    () => ({}),
+  ),
+  refusing(
     "a queue's name has at most 127 characters",
-    "a queue's name has up to 128 characters",
+    "a queue's name has up to 128 characters, and their case counts",
     "enqueue",
     "invalid_job",
     (f) => long(128)(f["queue"]),
   ),
-  refusing(
-    "a kind has no slash",
-    "names have letters, digits and . _ - : / of ASCII only",
-    "enqueue",
-    "invalid_job",
-    (f) => String(f["kind"]).includes("/"),
-  ),
+  refusing("a kind has no slash", names, "enqueue", "invalid_job", (f) => String(f["kind"]).includes("/")),
   (() => {
     const taken = new WeakMap<object, Set<unknown>>();
     return atEndpoint(

@@ -1,7 +1,7 @@
 import { addMilliseconds } from "../../../host-fixtures/clock.ts";
 import { byTurn, type Job, retireExhausted, returnExpired } from "../../../host-fixtures/memory-job.ts";
 import type { Model } from "../model-conformance.ts";
-import { all, farFuture, inStore, jobOf, type Mutant } from "./mutant.ts";
+import { all, farFuture, inStore, isExpired, jobOf, type Mutant, whileLasting } from "./mutant.ts";
 
 const byRunTime = "jobs are handed out by run time, whatever the order of their enqueue";
 const row = (job: Job): number => Number(job.id.row);
@@ -28,7 +28,8 @@ function choosing(
         );
         const others = queued.filter((job) => job !== chosen).map((job) => ({ job, nextRun: job.nextRun }));
         for (const { job } of others) job.nextRun = farFuture;
-        const claimed = model.store.claim(request, call);
+        const left = jobs.filter((job) => isExpired(job, model)); // this claim has failed its share
+        const claimed = whileLasting(left, () => model.store.claim(request, call));
         for (const { job, nextRun } of others) job.nextRun = nextRun;
         return claimed;
       },
@@ -57,6 +58,14 @@ export const orderMutants: readonly Mutant[] = [
     "the earliest requested time is first",
     "times asked for in the past give no precedence among each other",
     () => (due) => due.toSorted((a, b) => text(a.asked.requestedAt, b.asked.requestedAt))[0],
+  ),
+  choosing(
+    "jobs of one run time come in the order of their last change",
+    "a retried job and another of the same run time go by their enqueue",
+    () => (due) =>
+      due.toSorted(
+        (a, b) => text(a.nextRun, b.nextRun) || text(a.updatedAt, b.updatedAt) || row(a) - row(b),
+      )[0],
   ),
   choosing(
     "new jobs go before retried ones",

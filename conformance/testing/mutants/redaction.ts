@@ -1,9 +1,21 @@
+import type { RuntimeFailureKind } from "../../../capability/index.ts";
 import { atEndpoint, domain } from "./endpoints.ts";
 import type { Mutant } from "./mutant.ts";
 
 const payloads = "no refusal of an enqueue shows the payload";
 const tokens = "no refusal of renew, complete or fail shows the token";
 const printedClaim = "a printed claim shows neither its payload nor its token";
+
+/** A mutant whose failures of some kinds quote the request. */
+function quoting(name: string, isQuoted: (kind: RuntimeFailureKind) => boolean): Mutant {
+  const killer = "neither a call that is over nor one of an unknown operation shows what it sent";
+  return atEndpoint(name, killer, async ({ operation, context, payload }, inner) => {
+    const outcome = await inner(operation, context, payload);
+    if (outcome.kind !== "runtime" || !isQuoted(outcome.failure.kind)) return outcome;
+    const detail = `${outcome.failure.detail}: ${JSON.stringify(payload)}`;
+    return { kind: "runtime", failure: { ...outcome.failure, detail } };
+  });
+}
 
 /** Answers that show what they should not. */
 export const redactionMutants: readonly Mutant[] = [
@@ -43,6 +55,19 @@ export const redactionMutants: readonly Mutant[] = [
         : outcome;
     },
   ),
+  atEndpoint(
+    "a payload that is too large is quoted",
+    payloads,
+    async ({ operation, context, payload, fields }, inner) => {
+      const outcome = await inner(operation, context, payload);
+      if (outcome.kind !== "domain" || outcome.value !== "invalid_job") return outcome;
+      const texts = Object.values(Object(fields["payload"])).filter((each) => typeof each === "string");
+      const isLarge = texts.join("").length > 262_144;
+      return isLarge ? domain({ code: "invalid_job", payload: texts }) : outcome;
+    },
+  ),
+  quoting("a call that is over is quoted", (kind) => kind === "cancelled" || kind === "deadline_exceeded"),
+  quoting("an unknown operation is quoted", (kind) => kind === "unknown_operation"),
   atEndpoint(
     "a conflict names its key",
     "no refusal of an enqueue shows the key",

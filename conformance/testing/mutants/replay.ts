@@ -5,6 +5,9 @@ import type { Model } from "../model-conformance.ts";
 import { all, inStore, jobOf, type Mutant, settlingWith } from "./mutant.ts";
 
 const sameRun = "a retryable fail gives the same next run, also when that is past";
+const sameAnswer = "complete gives the same answer, however often and also long after, and changes nothing";
+const otherCode = "a fail with another code, or the same in other case, is another call";
+const spent = "a retryable fail has no answer any more once the job is claimed again, whatever comes of that";
 const otherHands = "another worker that asks again is refused";
 
 /** The job, when this proof settled it and nobody has claimed it since. */
@@ -28,38 +31,26 @@ const failed: FailVerdict = { status: "failed", nextRun: null };
 
 /** Repeated calls that are answered too often, too rarely or anew. */
 export const replayMutants: readonly Mutant[] = [
-  inStore(
-    "complete answers once only",
-    "complete gives the same answer, also long after, and changes nothing",
-    (model) => ({
-      complete: async (proof, call) =>
-        jobOf(model, proof.id)?.place.is === "lease" && model.store.complete(proof, call),
-    }),
-  ),
-  inStore(
-    "complete answers again while its lease would have lasted",
-    "complete gives the same answer, also long after, and changes nothing",
-    (model) => ({
-      async complete(proof, call) {
-        const job = settledBy(model, proof);
-        const until = job && addMilliseconds(job.updatedAt, model.config.lease_seconds * 1000);
-        if (until !== undefined && until <= model.clock.instant) return false;
-        return model.store.complete(proof, call);
-      },
-    }),
-  ),
-  inStore(
-    "complete that is asked again is another change",
-    "complete gives the same answer, also long after, and changes nothing",
-    (model) => ({
-      async complete(proof, call) {
-        const answer = await model.store.complete(proof, call);
-        const job = jobOf(model, proof.id);
-        if (job && answer) job.updatedAt = model.clock.instant;
-        return answer;
-      },
-    }),
-  ),
+  inStore("complete answers once only", sameAnswer, (model) => ({
+    complete: async (proof, call) =>
+      jobOf(model, proof.id)?.place.is === "lease" && model.store.complete(proof, call),
+  })),
+  inStore("complete answers again while its lease would have lasted", sameAnswer, (model) => ({
+    async complete(proof, call) {
+      const job = settledBy(model, proof);
+      const until = job && addMilliseconds(job.updatedAt, model.config.lease_seconds * 1000);
+      if (until !== undefined && until <= model.clock.instant) return false;
+      return model.store.complete(proof, call);
+    },
+  })),
+  inStore("complete that is asked again is another change", sameAnswer, (model) => ({
+    async complete(proof, call) {
+      const answer = await model.store.complete(proof, call);
+      const job = jobOf(model, proof.id);
+      if (job && answer) job.updatedAt = model.clock.instant;
+      return answer;
+    },
+  })),
   inStore("a retryable fail answers once only", sameRun, (model) => ({
     fail: async (proof, failure, call) =>
       settledBy(model, proof)?.place.is === "ready" ? undefined : model.store.fail(proof, failure, call),
@@ -88,7 +79,7 @@ export const replayMutants: readonly Mutant[] = [
       return model.store.fail(proof, failure, call);
     },
   })),
-  inStore("a fail answers again whatever its code", "a fail with another code is another call", (model) => ({
+  inStore("a fail answers again whatever its code", otherCode, (model) => ({
     fail(proof, failure, call) {
       const code = settledBy(model, proof)?.lastCode ?? failure.code;
       return model.store.fail(proof, { ...failure, code }, call);
@@ -137,21 +128,17 @@ export const replayMutants: readonly Mutant[] = [
     "the token of another job that is settled too is refused",
     (model) => settlingWith(model, (proof) => as(model, proof, "tokenHash"), ["complete", "fail"]),
   ),
-  inStore(
-    "a fail answers again after the next claim",
-    "a retryable fail has no answer any more once the job is claimed again",
-    (model) => {
-      const answers = new Map<string, FailVerdict>();
-      return {
-        async fail(proof, failure, call) {
-          const name = `${proof.tokenHash} ${failure.code}`;
-          const answer = (await model.store.fail(proof, failure, call)) ?? answers.get(name);
-          if (answer && proof.owner === "worker") answers.set(name, answer);
-          return answer;
-        },
-      };
-    },
-  ),
+  inStore("a fail answers again after the next claim", spent, (model) => {
+    const answers = new Map<string, FailVerdict>();
+    return {
+      async fail(proof, failure, call) {
+        const name = `${proof.tokenHash} ${failure.code}`;
+        const answer = (await model.store.fail(proof, failure, call)) ?? answers.get(name);
+        if (answer && proof.owner === "worker") answers.set(name, answer);
+        return answer;
+      },
+    };
+  }),
   inStore(
     "the last holder of an exhausted job may still complete it",
     "a job that failed by exhaustion answers nobody as if it had been settled",
