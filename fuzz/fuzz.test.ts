@@ -22,7 +22,7 @@ const targets = [
 ];
 /** Inputs in all. FUZZ_LONG=1 makes it a million. */
 const wanted = process.env.FUZZ_LONG ? 1_000_000 : 20_000;
-/** A failure prints the path; with FUZZ_SEED the same inputs come again. */
+/** With FUZZ_COUNTS=1, how often each answer came is printed. A failure prints the path; with FUZZ_SEED the same inputs come again. */
 const seed =
   process.env.FUZZ_SEED === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(process.env.FUZZ_SEED);
 const shares = targets.reduce((sum, { share }) => sum + share, 0);
@@ -32,7 +32,9 @@ test.each(targets.map((target) => [target.name, target] as const))(
   "%s of any kind end in an answer or a documented error, and show no secret",
   async (_, target) => {
     const numRuns = Math.ceil((wanted * target.share) / shares);
-    const run = await fc.check(target.property() as fc.IAsyncProperty<[unknown]>, { seed, numRuns });
+    const answers = new Map<string, number>();
+    const property = target.property((answer) => answers.set(answer, (answers.get(answer) ?? 0) + 1));
+    const run = await fc.check(property as fc.IAsyncProperty<[unknown]>, { seed, numRuns });
     if (run.failed) {
       // The input may have a secret's place-holder in it: it is shown by who plays it again.
       throw new Error(`FUZZ_SEED=${seed}, path ${run.counterexamplePath ?? ""}`, {
@@ -40,6 +42,13 @@ test.each(targets.map((target) => [target.name, target] as const))(
       });
     }
     expect(run.numRuns).toBe(numRuns);
+    if (process.env.FUZZ_COUNTS) console.log(target.name, Object.fromEntries(answers));
+    const tooRare = Object.entries(target.leastOfThousand).filter(
+      ([answer, least]) => (answers.get(answer) ?? 0) * 1000 < least * numRuns,
+    );
+    expect(tooRare.map(([answer, least]) => ({ answer, least, times: answers.get(answer) ?? 0 }))).toEqual(
+      [],
+    );
   },
   process.env.FUZZ_LONG ? 3_600_000 : 60_000,
 );

@@ -5,6 +5,7 @@ import { resolveDatabaseUrl } from "./lifecycle/resolve-database-url.ts";
 import { verifySchema } from "./lifecycle/verify-schema.ts";
 import { Database } from "./store/database.ts";
 import { toRuntimeFailure } from "./store/database-failure.ts";
+import { driverFor } from "./store/drivers/open-driver.ts";
 import type { JobStore } from "./store/job-store.ts";
 import { PostgresJobStore } from "./store/postgres-job-store.ts";
 import type { SignalSource } from "./store/wake/signal-source.ts";
@@ -115,7 +116,7 @@ export class JobsInstance {
       driver,
       transactionPooler: this.#config.transaction_pooler,
       resolveUrl: async () => {
-        const url = await resolveDatabaseUrl(secrets, reference, preparing);
+        const url = await resolveDatabaseUrl(secrets, reference, driverFor(driver), preparing);
         this.#place = databasePlace(url);
         return url;
       },

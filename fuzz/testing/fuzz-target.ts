@@ -5,8 +5,16 @@ export interface FuzzTarget {
   readonly name: string;
   /** Its part of the inputs, against the others' parts. */
   readonly share: number;
-  /** A property of fast-check: the inputs, and the rule that each must pass. Its type is as wide as the inputs differ. */
-  readonly property: () => unknown;
+  /**
+   * A property of fast-check: the inputs, and the rule that each must pass. Its type is as wide as the inputs differ. It tells each
+   * answer to `reach`, by a short name.
+   */
+  readonly property: (reach: (answer: string) => void) => unknown;
+  /**
+   * How often at least, of a thousand inputs, each answer comes: far less than is usual, so that chance can't miss it. Inputs that all end at the first
+   * check would find nothing behind it.
+   */
+  readonly leastOfThousand: Readonly<Record<string, number>>;
 }
 
 /** What stands in for a secret in the inputs; written in parts, so that no line of source has it. */

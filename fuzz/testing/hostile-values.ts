@@ -54,6 +54,24 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
 /** The same for the place of a name, which messages repeat: no secret is a key or an operation. */
 export const hostileName: fc.Arbitrary<string> = hostileText.filter((text) => !text.includes(canary));
 
+/** One of the characters of a text. */
+export function characterOf(text: string): fc.Arbitrary<string> {
+  return fc.constantFrom(...text.split(""));
+}
+
+/** What is nearly a name: of the alphabet that names have, and of lengths that may be one too many. */
+export const nearlyName: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: characterOf("aZ09._-:/"), maxLength: 6 }),
+  fc.string({ unit: characterOf("aZ0.:/ é\n"), maxLength: 4 }),
+  fc.constantFrom(127, 128, 129, 255, 256, 257).map((length) => "n".repeat(length)),
+);
+
+/** What is nearly the name of a schema. */
+export const nearlySchema: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: characterOf("az09_"), maxLength: 66 }),
+  fc.string({ unit: characterOf("az_A-é"), maxLength: 4 }),
+);
+
 /** Any value that a program can hold: odd numbers, dates, maps, sparse arrays, null prototypes, and things that throw when read. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: hostileText },
@@ -89,11 +107,43 @@ export function almost(fields: Readonly<Record<string, fc.Arbitrary<unknown>>>):
     { weight: 9, arbitrary: fc.constant<Pairs>([]) },
     { weight: 1, arbitrary: fc.tuple(hostileName, hostileValue).map((pair): Pairs => [pair]) },
   );
-  return fc.tuple(...entries, extra).map((parts) => {
-    const record = Object.fromEntries(parts.flat());
-    records.add(record);
-    return record;
+  return fc.tuple(...entries, extra).map((parts) => asRecord(Object.fromEntries(parts.flat())));
+}
+
+/** A record with these fields as they should be, but for one: of any value or what `wrong` has for it, left out, or one too many. */
+export function oneWrong(
+  fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
+  wrong: Readonly<Record<string, fc.Arbitrary<unknown>>> = {},
+): fc.Arbitrary<unknown> {
+  const keys = Object.keys(fields);
+  const valued = keys.map((key) =>
+    fc
+      .oneof({ weight: 3, arbitrary: wrong[key] ?? hostileValue }, { weight: 1, arbitrary: hostileValue })
+      .map((value): Fault => ({ key, value })),
+  );
+  const fault: fc.Arbitrary<Fault> = fc.oneof(
+    { weight: 18, arbitrary: fc.oneof(...valued) },
+    { weight: 1, arbitrary: fc.constantFrom(...keys).map((key): Fault => ({ key })) },
+    { weight: 1, arbitrary: fc.record({ key: hostileName, value: hostileValue }) },
+  );
+  return fc.tuple(fc.record(fields), fault).map(([record, { key, ...given }]) => {
+    const { [key]: _, ...others } = record;
+    return asRecord(
+      "value" in given ? Object.fromEntries([...Object.entries(others), [key, given.value]]) : others,
+    );
   });
+}
+
+interface Fault {
+  readonly key: string;
+  /** None: the key is left out. */
+  readonly value?: unknown;
+}
+
+/** Makes {@link armed} look into the record too. */
+export function asRecord(record: object): object {
+  records.add(record);
+  return record;
 }
 
 type Pairs = readonly (readonly [string, unknown])[];
@@ -112,7 +162,7 @@ class Trap {
   }
 }
 
-/** What {@link almost} made, whose members may be traps. */
+/** What {@link asRecord} was given, whose members may be traps. */
 const records = new WeakSet<object>();
 
 const throwing = (): never => {

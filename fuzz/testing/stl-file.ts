@@ -19,7 +19,30 @@ const damages: fc.Arbitrary<readonly Damage[]> = fc.array(
   fc.record({ at: fc.nat(4000), remove: fc.nat(60), put: fc.uint8Array({ maxLength: 12 }) }),
   { minLength: 1, maxLength: 4 },
 );
+/** As many bytes as before, so that what follows keeps its place. */
+const overwrites: fc.Arbitrary<readonly Damage[]> = fc
+  .array(fc.record({ at: fc.nat(4000), put: fc.uint8Array({ minLength: 1, maxLength: 4 }) }), {
+    maxLength: 2,
+  })
+  .map((all) => all.map(({ at, put }) => ({ at, remove: put.length, put })));
+/** One coordinate of the binary file, in its place. */
+const coordinates: fc.Arbitrary<Uint8Array> = fc
+  .record({
+    triangle: fc.nat(shape.count - 1),
+    number: fc.nat(8),
+    value: fc.oneof(fc.float(), fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY)),
+  })
+  .map(({ triangle, number, value }) => {
+    const file = Uint8Array.from(binary);
+    new DataView(file.buffer).setFloat32(84 + 50 * triangle + 12 + 4 * number, value, true);
+    return file;
+  });
 const files: fc.Arbitrary<Uint8Array> = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(binary, text), overwrites)
+    .map(([file, all]) => all.reduce(damage, file as Uint8Array)),
+  coordinates,
+  fc.constantFrom("solid x\nendsolid x\n", "solid\n endsolid").map((body) => new TextEncoder().encode(body)),
   fc
     .tuple(fc.constantFrom(binary, text), damages)
     .map(([file, all]) => all.reduce(damage, file as Uint8Array)),
@@ -36,7 +59,16 @@ function damage(file: Uint8Array, { at, remove, put }: Damage): Uint8Array {
 export const stlFile: FuzzTarget = {
   name: "STL files",
   share: 2,
-  property: () =>
+  leastOfThousand: {
+    taken: 30,
+    truncated: 40,
+    surplus: 5,
+    syntax: 40,
+    empty: 40,
+    not_finite: 20,
+    too_many_triangles: 2,
+  },
+  property: (reach) =>
     fc.asyncProperty(files, fc.integer({ min: 1, max: 500 }), async (file, size) => {
       const pieces: Uint8Array[] = [];
       for (let at = 0; at < file.length; at += size) pieces.push(file.subarray(at, at + size));
@@ -44,8 +76,10 @@ export const stlFile: FuzzTarget = {
         const { corners, count } = await readStl(pieces, { maxTriangles: 1000 });
         if (count < 1 || count > 1000) throw new RangeError(`${count} triangles were taken`);
         if (!corners.every(Number.isFinite)) throw new RangeError("a corner that is nowhere was taken");
+        reach("taken");
       } catch (error) {
         if (!(error instanceof StlError)) throw error;
+        reach(error.code);
       }
     }),
 };

@@ -5,17 +5,20 @@ import {
   type SecretsClient,
 } from "../../capability/index.ts";
 import { expectedDatabaseUrl, isDatabaseUrl } from "../store/drivers/database-url.ts";
+import { faultInUrlOptions } from "../store/drivers/database-url-options.ts";
+import type { DriverName } from "../store/drivers/driver.ts";
 
 const resolveTimeoutMs = 10_000;
 
 /**
- * Asks the bound Secrets capability for the database URL. The value goes nowhere but to the driver.
+ * Asks the bound Secrets capability for a database URL that the driver can take. The value goes nowhere but to the driver.
  *
  * @throws RuntimeFailureError naming the reference, never the value.
  */
 export async function resolveDatabaseUrl(
   handle: CapabilityHandle | undefined,
   reference: string,
+  driver: DriverName,
   signal?: AbortSignal,
 ): Promise<string> {
   if (handle === undefined) {
@@ -25,7 +28,7 @@ export async function resolveDatabaseUrl(
     );
   }
   const answer = await withinDeadline(createSecretsClient(handle), reference, signal);
-  if (answer.ok) return checkedUrl(answer.value.value, reference);
+  if (answer.ok) return checkedUrl(answer.value.value, reference, driver);
   if (answer.error.kind === "domain") {
     const { error } = answer.error;
     const code = typeof error === "string" ? error : error.code;
@@ -69,8 +72,15 @@ function withinDeadline(
   });
 }
 
-function checkedUrl(value: string, reference: string): string {
-  if (isDatabaseUrl(value)) return value;
-  const detail = `secret "${reference}" must hold a database URL: ${expectedDatabaseUrl}`;
-  throw new RuntimeFailureError("invalid_resolved_plan", detail);
+function checkedUrl(value: string, reference: string, driver: DriverName): string {
+  if (!isDatabaseUrl(value)) {
+    const detail = `secret "${reference}" must hold a database URL: ${expectedDatabaseUrl}`;
+    throw new RuntimeFailureError("invalid_resolved_plan", detail);
+  }
+  const fault = faultInUrlOptions(value, driver);
+  if (fault === undefined) return value;
+  throw new RuntimeFailureError(
+    "invalid_resolved_plan",
+    `secret "${reference}" holds a database URL whose ${fault}`,
+  );
 }

@@ -43,7 +43,7 @@ function checkedJob(deps: OperationDeps, producer: string, request: EnqueueReque
 
 function canonicalPayload(payload: unknown): string | undefined {
   try {
-    const text = canonicalJson(payload);
+    const text = canonicalJson(payload, maxPayloadBytes);
     return Buffer.byteLength(text) <= maxPayloadBytes ? text : undefined;
   } catch {
     // Not portable JSON, or an exotic object that threw when it was read. Its text may hold the payload: say nothing of it.

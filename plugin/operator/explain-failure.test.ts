@@ -52,6 +52,29 @@ describe.each(["bun", "pg"] as const)("with the driver %s", (driver) => {
     }
   }, 60_000);
 
+  test("options of the URL that can't be right are refused by name, before the server and by it, and show no value", async () => {
+    const canary = ["CANARY", "s3cret"].join("-");
+    const { options } = await given();
+    for (const [search, message] of [
+      [`?sslmode=${canary}`, 'database URL: its option "sslmode" has a value that driver'],
+      [`?application_name=${canary}%00`, 'database URL: its option "application_name" has a value'],
+      [`?foo=${canary}`, 'database URL: its option "foo" is none that driver'],
+      ...(driver === "pg"
+        ? ([
+            ["?sslmode=disable&sslnegotiation=direct", "the client refuses LENSO_JOBS_DATABASE_URL"],
+          ] as const)
+        : []),
+      [`?options=${canary}`, 'look at "options" in LENSO_JOBS_DATABASE_URL'],
+      [`?options=-c%20foo%3D${canary}`, 'look at "options" in LENSO_JOBS_DATABASE_URL'],
+      [`?options=-c%20DateStyle%3D${canary}`, 'look at "options" in LENSO_JOBS_DATABASE_URL'],
+    ] as const) {
+      const report = await setup({ ...options, databaseUrl: options.databaseUrl + search });
+      expect<string>(report.code).toBe("invalid_input");
+      expect(report.message).toContain(message);
+      expect(Bun.inspect(report)).not.toContain(canary);
+    }
+  });
+
   test("a server that never answers is given up", async () => {
     const silent = createServer(() => undefined).listen(0, "127.0.0.1");
     await new Promise((resolve) => silent.once("listening", resolve));

@@ -1,4 +1,4 @@
-import { DatabaseError } from "../store/drivers/database-error.ts";
+import { DatabaseError, urlRefused } from "../store/drivers/database-error.ts";
 import { Refused } from "./report.ts";
 import { StepFailed } from "./steps.ts";
 
@@ -11,6 +11,18 @@ export function explainFailure(error: unknown): Refused {
   const failure = error instanceof StepFailed ? error.failure : error;
   if (!(failure instanceof DatabaseError)) throw error;
   const { code } = failure;
+  if (code === urlRefused) {
+    return new Refused(
+      "invalid_input",
+      "the client refuses LENSO_JOBS_DATABASE_URL, most likely its options behind the ?",
+    );
+  }
+  if (step === undefined && refusedSettings.includes(code)) {
+    return new Refused(
+      "invalid_input",
+      `the server refused a setting that the connection begins with (SQLSTATE ${code}): look at "options" in LENSO_JOBS_DATABASE_URL. Nothing was changed`,
+    );
+  }
   const known = explanations[code] ?? explanations[code.slice(0, 2)];
   if (!/^[0-9A-Z]{5}$/.test(code)) {
     return new Refused(
@@ -30,6 +42,9 @@ export function explainFailure(error: unknown): Refused {
     `PostgreSQL refused a statement${during} (SQLSTATE ${code})${words}. Nothing was changed`,
   );
 }
+
+/** Of a statement that is no step these would be our own mistakes; what a connection begins with is read from the URL. */
+const refusedSettings: readonly string[] = ["22023", "42601", "42704"];
 
 /** SQLSTATE, or its first two characters. A full code wins over its class. */
 const explanations: Readonly<Record<string, readonly [Refused["code"], string]>> = {

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "../store/drivers/database-error.ts";
 import { expectedDatabaseUrl, isDatabaseUrl } from "../store/drivers/database-url.ts";
+import { faultInUrlOptions } from "../store/drivers/database-url-options.ts";
 import type { Driver, Session } from "../store/drivers/driver.ts";
-import { openDriver } from "../store/drivers/open-driver.ts";
+import { driverFor, openDriver } from "../store/drivers/open-driver.ts";
 import { isSchemaName } from "../store/schema/identifier.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { type OperatorCommand, type OperatorOptions, type Refusal, Refused } from "./report.ts";
@@ -113,6 +114,8 @@ function refuseBadInput(options: OperatorOptions): void {
       `database URL: expected ${expectedDatabaseUrl}; got something else, which is not shown`,
     );
   }
+  const fault = faultInUrlOptions(options.databaseUrl, driverFor(options.driver));
+  if (fault !== undefined) throw new Refused("invalid_input", `database URL: its ${fault}`);
 }
 
 /** What came in a schema's place and is not even like a name may be a secret, so it is only counted. */

@@ -16,6 +16,8 @@ export interface DatabaseFailure {
 }
 
 const unavailable = "unavailable";
+const refusedSetting =
+  'the server refused a setting that the connection begins with: look at "options" in the database URL; where there are none, run lenso-jobs check';
 const lostStatement =
   "a prepared statement was not where it was prepared, as behind a transaction pooler: set transaction_pooler: true";
 
@@ -26,6 +28,9 @@ const meanings: Readonly<Record<string, DatabaseFailure>> = {
   "55P03": { kind: unavailable, detail: "a row stayed locked by somebody else", split: true },
   "57014": { kind: unavailable, detail: "the statement was cancelled or took too long", split: true },
   "25006": { kind: unavailable, detail: "the server is read-only, as after a failover", reconnect: true },
+  "22023": { kind: unavailable, detail: refusedSetting, split: true },
+  "42601": { kind: unavailable, detail: refusedSetting },
+  "42704": { kind: unavailable, detail: refusedSetting },
   "26000": { kind: unavailable, detail: lostStatement },
   "42P05": { kind: unavailable, detail: lostStatement },
   "08P01": { kind: unavailable, detail: "the connection failed, perhaps in a pooler, whose log says why" },

@@ -186,12 +186,11 @@ async function openLane(options: DatabaseOptions, url: string, lane: Lane): Prom
       connectTimeoutMs: 10_000,
     });
   } catch (error) {
-    if (error instanceof DatabaseError) throw error;
-    // What a client says of a malformed URL may quote it.
+    // What a client says of a URL may quote it.
     const reason =
       error instanceof Error && error.message.startsWith('driver "pg"')
         ? error.message
-        : "the resolved value is not a PostgreSQL URL";
+        : "the client refuses the database URL, most likely its options behind the ?";
     throw new RuntimeFailureError("invalid_resolved_plan", reason);
   }
 }

@@ -122,6 +122,27 @@ describe.each(backends)("payloads, %s", (backend) => {
     }
   });
 
+  test("a payload far beyond its bound is refused without being read to its end", async () => {
+    await using bundle = await open(backend);
+    let reads = 0;
+    const lines = new Proxy(
+      times(50, () => "x".repeat(97)),
+      {
+        getOwnPropertyDescriptor(target, key) {
+          reads += 1;
+          return Reflect.getOwnPropertyDescriptor(target, key);
+        },
+      },
+    );
+    const payloads = [
+      { a: times(1_000_000, () => 1) },
+      { a: times(5000, () => lines) },
+      { a: "x".repeat(100_000_000) },
+    ];
+    for (const payload of payloads) expect(await tryPayload(bundle, payload)).toEqual(domain("invalid_job"));
+    expect(reads).toBeWithin(2500, 2630); // each line takes a hundred bytes of the 262 144
+  });
+
   test.each(Object.keys(portable))("comes back exactly: %s", async (name) => {
     await using bundle = await open(backend);
     const payload = portable[name] as JsonObject;

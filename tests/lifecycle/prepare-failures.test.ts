@@ -12,6 +12,7 @@ import { setupWith } from "../../plugin/operator/setup.ts";
 import { type OperatorDatabase, operatorDatabase } from "../../plugin/operator/testing/operator-database.ts";
 import { migrationsUpTo } from "../../plugin/operator/testing/synthetic-migrations.ts";
 import { createJobsPlugin } from "../../plugin/plugin.ts";
+import { openDriver } from "../../plugin/store/drivers/open-driver.ts";
 import { databaseClock } from "../../plugin/store/sql-context.ts";
 import { configurationOf, drivers, startJobs, type TestDriver } from "../postgres/support/jobs-host.ts";
 import { observer, pluginConnections, until } from "../postgres/support/observe.ts";
@@ -124,6 +125,49 @@ describe.each(drivers)("over the driver %s", (driver) => {
     },
   );
 
+  test.each([
+    ["sslmode", "?sslmode=CANARYvalue"],
+    ["application_name", "?application_name=CANARYvalue%00"],
+    ["foo", "?foo=CANARYvalue"],
+    ["SSLMODE", "?SSLMODE=CANARYvalue"],
+    ["sslrootcert", "?sslrootcert=/nowhere/CANARYvalue"],
+  ])(
+    "an option %s of the URL that can't be right is refused by its name, without its value",
+    async (name, search) => {
+      const failure = await failureOf({ url: db.url + search, driver });
+      expect(failure.kind).toBe("invalid_resolved_plan");
+      expect(failure.detail).toContain(`secret "jobs/database" holds a database URL whose option "${name}" `);
+      expect(Bun.inspect(failure)).not.toContain("CANARYvalue");
+    },
+  );
+
+  test.each(["CANARYvalue", "-c foo=CANARYvalue", "-c DateStyle=CANARYvalue"])(
+    "the options %j, which the server refuses, make it unavailable, and are not shown",
+    async (value) => {
+      const failure = await failureOf({ url: `${db.url}?options=${encodeURIComponent(value)}`, driver });
+      expect(failure.kind).toBe("unavailable");
+      expect(failure.detail).toContain('look at "options" in the database URL');
+      expect(Bun.inspect(failure)).not.toContain("CANARYvalue");
+    },
+  );
+
+  test("settings in the URL's options reach the server, and don't take the place of the plugin's own", async () => {
+    const options = encodeURIComponent("-c work_mem=7MB -c search_path=elsewhere");
+    const opened = await openDriver(driver, {
+      url: `${db.url}?sslmode=disable&options=${options}`,
+      maxConnections: 1,
+      settings: { search_path: "pg_catalog" },
+      prepare: true,
+      connectTimeoutMs: 10_000,
+    });
+    const rows = await opened.query(
+      "select current_setting('work_mem') as memory, current_setting('search_path') as path",
+      [],
+    );
+    await opened.close(1000);
+    expect(rows).toEqual([{ memory: "7MB", path: "pg_catalog" }]);
+  });
+
   test("a role without grants is told the owner's command", async () => {
     const role = await db.createRole();
     const failure = await failureOf({ url: role.url, driver });
@@ -145,6 +189,17 @@ describe.each(drivers)("over the driver %s", (driver) => {
     expect(failure.detail).toContain('belongs to the Instance "first", not to "second"');
   });
 });
+
+test.each(["?sslmode=disable&sslnegotiation=direct", "?uselibpqcompat=true&sslmode=verify-ca"])(
+  "options that the client pg refuses together, as in %j, are refused before a connection",
+  async (search) => {
+    const url = `postgres://user:CANARYpass@127.0.0.1:1/none${search}`;
+    const failure = await failureOf({ url, driver: "pg" });
+    expect(failure.kind).toBe("invalid_resolved_plan");
+    expect(failure.detail).toContain("the client refuses the database URL, most likely its options");
+    expect(Bun.inspect(failure)).not.toContain("CANARYpass");
+  },
+);
 
 test("a schema whose ledger is empty has diverged, and the check is named", async () => {
   await setup({ databaseUrl: db.url, schema: "emptied" });

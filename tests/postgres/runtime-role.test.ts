@@ -185,6 +185,50 @@ describe("the runtime role", () => {
     expect(await attempt(session, statement)).toBe(denied);
   });
 
+  // What SECURITY.md says that nothing prevents. A statement that is refused one day belongs into the list above.
+  test.each([
+    [
+      "add a job under an id of its choice",
+      `insert into jobs.jobs (id, producer, queue, requested_at, created_at, max_attempts, nonce, intent, kind, idempotency_key, payload)
+       overriding system value values (9000000000000000000, 1, 1, now(), now(), 1, '', '', 'k', 'k', '{}')`,
+    ],
+    [
+      "add an outcome for a job that waits, or that is none",
+      `insert into jobs.ready (queue, next_run, id, updated_at, bytes, max_attempts) values (1, now(), 7, now(), 0, 1);
+       insert into jobs.outcome (id, next_run, finished_at, attempt, state, operation) values (7, now(), now(), 0, 's', 'c')`,
+    ],
+    [
+      "make a finished job claimable",
+      `insert into jobs.outcome (id, next_run, finished_at, attempt, state, operation) values (7, now(), now(), 0, 's', 'c');
+       insert into jobs.ready (queue, next_run, id, updated_at, bytes, max_attempts) values (1, now(), 7, now(), 0, 1)`,
+    ],
+    ["take every job out of its queue", "delete from jobs.ready; delete from jobs.lease"],
+    [
+      "change who holds a lease",
+      "update jobs.lease set owner = 1, token = '', attempt = 0, expires_at = 'infinity'",
+    ],
+    ["record the Instance", "insert into jobs.instance (instance_key, recorded_at) values ('k', now())"],
+    ["add a name", "insert into jobs.name (hash, name) values (1, 'n')"],
+    ["keep an upgrade waiting by a lock", "lock table jobs.jobs in row exclusive mode"],
+    ["keep the operator's commands waiting", "select pg_advisory_xact_lock(1)"],
+    ["keep large objects in the database", "select lo_from_bytea(0, 'x')"],
+    ["notify any channel", "notify lenso_jobs_anything, '1'"],
+    ["run code of its own in the server", "do $$ begin perform 1; end $$"],
+    [
+      "set its own limits",
+      "set statement_timeout = 0; set work_mem = '1GB'; alter role current_user set work_mem = '1GB'",
+    ],
+    ["change its own password", "alter role current_user password 'x'"],
+    ["read what other schemas are made of", "select relname from pg_class where relname = 'secret'"],
+    [
+      "end sessions of its own",
+      "select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()",
+    ],
+  ])("may, with its password and by hand, %s", async (_, statement) => {
+    const { session } = await world;
+    expect(await attempt(session, statement)).toBe("allowed");
+  });
+
   test("can give nobody else what it has", async () => {
     const { query, session } = await world;
     const rights = () =>

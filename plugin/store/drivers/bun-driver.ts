@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import { DatabaseError } from "./database-error.ts";
+import { DatabaseError, urlRefused } from "./database-error.ts";
 import type { Driver, DriverOptions, Row, Session, SqlValue } from "./driver.ts";
 
 /** A pool of Bun's own PostgreSQL client. Loaded only under Bun. */
@@ -18,7 +18,7 @@ export async function openBunDriver(options: DriverOptions): Promise<Driver> {
       connection: options.settings,
     });
   } catch (error) {
-    throw translate(error);
+    throw new DatabaseError(urlRefused, error instanceof Error ? error.message : "");
   }
   return {
     query: (text, values) => run(sql, text, values),

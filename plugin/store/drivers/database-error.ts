@@ -1,3 +1,6 @@
+/** The code of a {@link DatabaseError} when a client takes no such URL, or not with those options. No connection was tried. */
+export const urlRefused = "URL_REFUSED";
+
 /**
  * A refusal of PostgreSQL or of the connection to it. Carries the SQLSTATE (or a short connection code) only: the server's
  * own text may quote keys, payloads or a password, so it stays behind `serverMessage`, which nothing prints by itself.

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type pgModule from "pg";
 import type { Pool, PoolClient } from "pg";
 import { withinTime } from "../within-time.ts";
-import { DatabaseError } from "./database-error.ts";
+import { DatabaseError, urlRefused } from "./database-error.ts";
 import type { Driver, DriverOptions, Row, Session, SqlValue } from "./driver.ts";
 import { listenForEver } from "./pg-listener.ts";
 
@@ -16,6 +16,12 @@ export async function openPgDriver(options: DriverOptions): Promise<Driver> {
     ...Object.entries(options.settings).map(([name, value]) => `-c ${name}=${escapeOption(value)}`),
   ];
   url.searchParams.delete("options");
+  try {
+    // The pool reads the URL for each connection anew; what it would refuse then is refused now.
+    new pg.Client(url.href);
+  } catch (error) {
+    throw new DatabaseError(urlRefused, error instanceof Error ? error.message : "");
+  }
   const pool: Pool = new pg.Pool({
     connectionString: url.href,
     max: options.maxConnections,
