@@ -200,6 +200,13 @@ const allGuards: readonly Guard[] = [
     named: "a claim that its caller left gives job",
   },
   {
+    name: "undo: token",
+    file: `${q}/undo-claims.ts`,
+    edits: [["where l.id = c.id and l.token = c.token", "where l.id = c.id"]],
+    test: "tests/postgres/late-undo.test.ts",
+    named: "leaves the lease alone under which the job was claimed anew",
+  },
+  {
     name: "undo: attempt − 1",
     file: `${q}/undo-claims.ts`,
     edits: [["attempt - 1,", "attempt,"]],

@@ -6,7 +6,7 @@ import type { LedgerEntry } from "./support/ledger.ts";
 
 const nonce = "0102030405060708090a";
 const job = formatJobId({ row: "7", nonce });
-const [first, second] = ["a".repeat(64), "b".repeat(64)] as const;
+const [first, second, third] = ["a".repeat(64), "b".repeat(64), "c".repeat(64)] as const;
 const call = {
   entry: "calling",
   how: "complete",
@@ -15,6 +15,7 @@ const call = {
   token: second,
   at: 50,
   until: 90,
+  atLeastUntil: 89,
 } as const;
 const answer = {
   entry: "answered",
@@ -22,6 +23,7 @@ const answer = {
   job,
   attempt: 2,
   token: second,
+  at: 60,
   answer: "ok",
 } as const;
 
@@ -33,8 +35,8 @@ const entries: readonly LedgerEntry[] = [
   { entry: "asking", key: "k", variant: 1 },
   { entry: "refused", key: "k", variant: 1, code: "idempotency_conflict" },
   { entry: "started", job, attempt: 1, token: first },
-  { entry: "calling", how: "complete", job, attempt: 1, token: first, at: 40, until: 30 },
-  { entry: "answered", how: "complete", job, attempt: 1, token: first, answer: "invalid_lease" },
+  { entry: "calling", how: "complete", job, attempt: 1, token: first, at: 40, until: 30, atLeastUntil: 29 },
+  { entry: "answered", how: "complete", job, attempt: 1, token: first, at: 45, answer: "invalid_lease" },
   { entry: "started", job, attempt: 2, token: second },
   call,
   answer,
@@ -51,11 +53,11 @@ const stored: StoredJob = {
   token: second,
 };
 const moves: readonly StoredMove[] = [
-  { row: "7", place: "ready", generation: "0", token: null },
-  { row: "7", place: "lease", generation: "1", token: first },
-  { row: "7", place: "ready", generation: "1", token: null },
-  { row: "7", place: "lease", generation: "2", token: second },
-  { row: "7", place: "outcome", generation: null, token: second },
+  { row: "7", place: "ready", generation: "0", token: null, at: 1 },
+  { row: "7", place: "lease", generation: "1", token: first, at: 10 },
+  { row: "7", place: "ready", generation: "1", token: null, at: 30 },
+  { row: "7", place: "lease", generation: "2", token: second, at: 35 },
+  { row: "7", place: "outcome", generation: null, token: second, at: 55 },
 ];
 
 test("a book in order has no finding, and its figures", () => {
@@ -110,22 +112,18 @@ test.each<[string, keyof Audit, Planted]>([
   [
     "an attempt that was handed out twice",
     "twice",
-    { more: [{ entry: "started", job, attempt: 1, token: "c".repeat(64) }] },
+    { more: [{ entry: "started", job, attempt: 1, token: third }] },
   ],
   [
     "a token that was handed out twice",
     "twice",
     { more: [{ entry: "started", job, attempt: 3, token: first }] },
   ],
-  [
-    "an attempt after the end",
-    "twice",
-    { more: [{ entry: "started", job, attempt: 3, token: "c".repeat(64) }] },
-  ],
+  ["an attempt after the end", "twice", { more: [{ entry: "started", job, attempt: 3, token: third }] }],
   [
     "a lease after the end, whose claim nobody heard of",
     "twice",
-    { moves: [...moves, { row: "7", place: "lease", generation: "3", token: "c".repeat(64) }] },
+    { moves: [...moves, { row: "7", place: "lease", generation: "3", token: third, at: 99 }] },
   ],
   [
     "a generation that came again",
@@ -144,6 +142,52 @@ test.each<[string, keyof Audit, Planted]>([
       more: [
         { ...call, how: "renew", at: 91 },
         { ...answer, how: "renew" },
+      ],
+    },
+  ],
+  [
+    "a completion that was refused and is the outcome",
+    "wrong",
+    { more: [{ ...answer, at: 500, answer: "invalid_lease" }] },
+  ],
+  [
+    "a failure that was refused and is the outcome",
+    "wrong",
+    {
+      more: [
+        { ...call, how: "drop" },
+        { ...answer, how: "drop", at: 500, answer: "invalid_lease" },
+      ],
+      jobs: [{ ...stored, state: "f", operation: "f" }],
+    },
+  ],
+  [
+    "a retry that was refused before the job was claimed again",
+    "wrong",
+    {
+      more: [{ ...answer, how: "retry", attempt: 1, token: first, at: 900, answer: "invalid_lease" }],
+      moves: moves.map((move) =>
+        move.at < 30 ? move : { ...move, token: move.at === 30 ? first : move.token, at: move.at + 1000 },
+      ),
+    },
+  ],
+  [
+    "a completion that was refused inside of its lease, whatever became of the job",
+    "wrong",
+    {
+      more: [
+        { ...call, attempt: 1, token: first, atLeastUntil: 1000 },
+        { ...answer, attempt: 1, token: first, at: 900, answer: "invalid_lease" },
+      ],
+    },
+  ],
+  [
+    "a renewal that was refused inside of its lease",
+    "wrong",
+    {
+      more: [
+        { ...call, how: "renew", token: third, atLeastUntil: 1000 },
+        { ...answer, how: "renew", token: third, at: 900, answer: "invalid_lease" },
       ],
     },
   ],
@@ -167,6 +211,47 @@ test.each<[string, keyof Audit, Planted]>([
   ["a rejection that nobody took", "wrong", { more: [{ entry: "trouble", what: "Error: lost" }] }],
 ])("an audit finds %s", (_, finding, { more = [], jobs = [stored], moves: made = moves }) => {
   expect(audit([...entries, ...more], { jobs, moves: made })[finding]).not.toEqual([]);
+});
+
+test.each<[string, Planted]>([
+  [
+    "of a completion at its lease's end",
+    {
+      more: [
+        { ...call, attempt: 1, token: first, atLeastUntil: 1000 },
+        { ...answer, attempt: 1, token: first, at: 990, answer: "invalid_lease" },
+      ],
+    },
+  ],
+  [
+    "of a retry that was done, once the job was claimed again",
+    {
+      more: [{ ...answer, how: "retry", attempt: 1, token: first, at: 900, answer: "invalid_lease" }],
+      moves: moves.map((move) => (move.at === 30 ? { ...move, token: first } : move)),
+    },
+  ],
+  [
+    "of a retry that was asked for again inside of its lease, once the job was claimed again",
+    {
+      more: [
+        { ...call, how: "retry", attempt: 1, token: first, atLeastUntil: 1000 },
+        { ...answer, how: "retry", attempt: 1, token: first, status: "queued" },
+        { ...answer, how: "retry", attempt: 1, token: first, at: 900, answer: "invalid_lease" },
+      ],
+      moves: moves.map((move) => (move.at === 30 ? { ...move, token: first } : move)),
+    },
+  ],
+  [
+    "of a failure that a completion under the same lease overtook",
+    {
+      more: [
+        { ...call, how: "drop", atLeastUntil: 1000 },
+        { ...answer, how: "drop", at: 900, answer: "invalid_lease" },
+      ],
+    },
+  ],
+])("an audit finds nothing wrong in the refusal %s", (_, { more = [], moves: made = moves }) => {
+  expect(audit([...entries, ...more], { jobs: [stored], moves: made }).wrong).toEqual([]);
 });
 
 test("a seed draws the same faults again, every kind of them, and another seed others", () => {

@@ -7,8 +7,8 @@ import { bindJobsProvider, createJobsClient } from "../../capability/index.ts";
 import { startHost } from "../../host-fixtures/host.ts";
 import { secretsFromMap } from "../../host-fixtures/secrets.ts";
 import { createJobsPlugin } from "../../plugin/plugin.ts";
-import { backends, configuration, open, postgresBackends } from "./support/backends.ts";
-import { claimOne, givenJob, jobRequest, leaseOf, valueOf } from "./support/given.ts";
+import { backends, configuration, open, openPostgres, postgresBackends } from "./support/backends.ts";
+import { claimOne, givenJob, jobRequest, leaseOf, runtimeKind, valueOf } from "./support/given.ts";
 
 /** A text that must not come out anywhere. Never written in a failure message: tests compare booleans only. */
 const canary = (): string => `${"CANARY"}-${crypto.randomUUID().replaceAll("-", "")}`;
@@ -173,6 +173,45 @@ describe("secret fields of decoded requests", () => {
     expect(shows(answer, secret) || shows(answer, value.lease_token)).toBe(false);
   });
 });
+
+describe.each(postgresBackends)("what the server says, %s", (backend) => {
+  // A refused row and value, a refusal that is not known, a cancelled statement, a missing privilege, lacking memory and an internal error.
+  test.each(["23514", "22P02", "P0001", "57014", "42501", "53200", "XX000"])(
+    "is in no failure, although it quotes a payload and a key: SQLSTATE %s",
+    async (code) => {
+      await using bundle = await openPostgres(backend);
+      const [secret, key] = [canary(), canary()];
+      await bundle.database.query(quoteEachJob(code));
+      try {
+        const request = { ...jobRequest({ payload: { secret } }), idempotency_key: key };
+        const answer = await bundle.producer.enqueue(request);
+        const outcome = await bundle.handle("producer").invoke("enqueue", request);
+        for (const value of [answer, outcome]) {
+          for (const text of [printed(value), JSON.stringify(value)]) {
+            expect(text.includes(secret) || text.includes(key)).toBe(false);
+            expect(text.includes(`SQLSTATE ${code}`)).toBe(true);
+          }
+        }
+        expect(runtimeKind(answer)).toBe(
+          code.startsWith("2") || code === "P0001" ? "plugin_failure" : "unavailable",
+        );
+      } finally {
+        await bundle.database.query("drop function public.quote_job() cascade");
+      }
+    },
+  );
+});
+
+/** Has the server refuse each new job with its payload and its key in every field of the error. */
+function quoteEachJob(code: string): string {
+  const quoted = "format('the job %s of %s', new.payload, new.idempotency_key)";
+  const fields = ["message", "detail", "hint", "column", "constraint", "table"];
+  return `
+    create function public.quote_job() returns trigger language plpgsql as $$ begin
+      raise exception using errcode = '${code}', ${fields.map((field) => `${field} = ${quoted}`).join(", ")};
+    end $$;
+    create trigger quote_job before insert on jobs for each row execute function public.quote_job()`;
+}
 
 describe.each(postgresBackends)("the database's secret, %s", (backend) => {
   const driver = backend === "PostgreSQL, driver pg" ? "pg" : "bun";

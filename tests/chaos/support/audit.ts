@@ -1,4 +1,5 @@
 import { parseJobId } from "../../../plugin/job-id.ts";
+import { auditRefusals } from "./audit-refusals.ts";
 import type { LeaseAnswer, LeaseCall, LedgerEntry } from "./ledger.ts";
 
 /** A job as the database has it in the end. */
@@ -23,7 +24,10 @@ export interface StoredMove {
   readonly row: string;
   readonly place: string;
   readonly generation: string | null;
+  /** The lease's, or the one by which the job was settled before it came to ready or outcome. */
   readonly token: string | null;
+  /** When it was written, by the database's clock, in ms since 1970. */
+  readonly at: number;
 }
 
 /** What the database holds after a run. */
@@ -57,6 +61,7 @@ export function audit(entries: readonly LedgerEntry[], { jobs, moves }: Stored):
   const conflicts = auditKeys(entries, jobs, byRow, find);
   const leases = auditLeases(entries, byRow, find);
   auditMoves(moves, byRow, find);
+  auditRefusals(entries, { jobs, moves }, (what) => find("wrong", what));
   for (const each of entries) {
     if (each.entry === "odd") find("wrong", `${each.operation} was answered ${each.answer}: ${each.detail}`);
     if (each.entry === "trouble") find("wrong", each.what);
@@ -120,7 +125,8 @@ function auditLeases(
   const tokens = new Set<string>();
   const completedBy = new Map<string, string>();
   const calls = new Map<string, LeaseCall>();
-  let [settled, staleRefused] = [0, 0];
+  const settled = new Set<string>();
+  let staleRefused = 0;
   for (const each of entries) {
     if (each.entry === "started") {
       const which = `attempt ${each.attempt} of ${each.job}`;
@@ -139,7 +145,7 @@ function auditLeases(
     if (wasPassed && each.answer === "ok") find("stale", `${which} was answered, its lease had passed`);
     if (wasPassed && each.answer === "invalid_lease") staleRefused += 1;
     if (each.answer !== "ok" || each.how === "renew") continue;
-    settled += 1;
+    settled.add(each.token);
     const fault = faultOf(each, storedJob(byRow, each.job));
     if (fault !== undefined) find(...fault);
     if (each.how !== "complete") continue;
@@ -147,7 +153,7 @@ function auditLeases(
       find("twice", `${each.job} was completed by two attempts`);
     completedBy.set(each.job, each.token);
   }
-  return { attempts: started.size, settled, staleRefused };
+  return { attempts: started.size, settled: settled.size, staleRefused };
 }
 
 function storedJob(byRow: ByRow, job: string): StoredJob | undefined {

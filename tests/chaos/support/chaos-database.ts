@@ -54,14 +54,19 @@ function urlOf(url: string, role: string): string {
   return own.href;
 }
 
-const places = { ready: "r.generation, null", lease: "r.generation, r.token", outcome: "null, r.token" };
+const places = {
+  ready: "r.generation, r.settled_token",
+  lease: "r.generation, r.token",
+  outcome: "null, r.token",
+};
 
 const watchMoves = `
   drop schema if exists chaos cascade;
   create schema chaos;
   create table chaos.move (
     number bigint generated always as identity primary key,
-    row bigint not null, place text not null, attempt int not null, generation bigint, token bytea
+    row bigint not null, place text not null, attempt int not null, generation bigint, token bytea,
+    at double precision not null default extract(epoch from clock_timestamp()) * 1000
   );
   ${Object.entries(places)
     .map(

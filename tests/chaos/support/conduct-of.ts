@@ -10,6 +10,8 @@ export interface Conduct {
   /** Renews its lease while it works. */
   readonly renews: boolean;
   readonly ending: Ending;
+  /** Makes the very call that ended it once more, as if the answer had been lost. */
+  readonly asksAgain: boolean;
 }
 
 /**
@@ -17,6 +19,11 @@ export interface Conduct {
  * nobody may have noticed yet, or by more, when the next attempt is at work; and its even ones take long enough for that.
  */
 export function conductOf(run: ChaosRun, key: string, attempt: number): Conduct {
+  const asksAgain = drawFrom(run, "again", key, attempt)(4) === 0;
+  return { ...workOf(run, key, attempt), asksAgain };
+}
+
+function workOf(run: ChaosRun, key: string, attempt: number): Omit<Conduct, "asksAgain"> {
   const draw = drawFrom(run, "conduct", key, attempt);
   const leaseMs = run.leaseSeconds * 1000;
   if (drawFrom(run, "heavy", key)(8) === 0) {

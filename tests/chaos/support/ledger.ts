@@ -31,15 +31,19 @@ export interface LeaseCall {
   readonly at: number;
   /** The latest end that the lease can have, in ms since 1970. */
   readonly until: number;
+  /** The latest end that it was told of: it has no earlier one. In ms since 1970. */
+  readonly atLeastUntil: number;
 }
 
-/** What such a call was told in the end. */
+/** What such a call was told in the end, and once more where it was made again after an answer. */
 export interface LeaseAnswer {
   readonly entry: "answered";
   readonly how: Ending | "renew";
   readonly job: string;
   readonly attempt: number;
   readonly token: string;
+  /** When, in ms since 1970; later than the database's decision. */
+  readonly at: number;
   /** `ok`, a domain code, or the runtime failure after which nobody asked again. */
   readonly answer: string;
   /** Of a failure that was taken: what became of the job. */

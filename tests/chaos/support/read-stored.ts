@@ -17,6 +17,7 @@ export async function readStored(sql: SQL): Promise<Stored> {
     })),
   );
   const moves: StoredMove[] = await sql`
-    select row::text as row, place, generation::text as generation, encode(token, 'hex') as token from chaos.move order by number`;
+    select row::text as row, place, generation::text as generation, encode(token, 'hex') as token, at
+    from chaos.move order by number`;
   return { jobs, moves };
 }

@@ -59,6 +59,7 @@ async function attempt(
   const lease = leaseOf(claimed);
   const token = hashLeaseToken(claimed.lease_token) ?? "malformed";
   let until = endOfLease(lease_expires_at);
+  let atLeastUntil = Date.parse(lease_expires_at);
   ledger.write({ entry: "started", job, attempt: number, token });
   const conduct = conductOf(run, payload.key as string, number);
   const leaseMs = run.leaseSeconds * 1000;
@@ -68,13 +69,16 @@ async function attempt(
     make: () => Promise<CallResult<Value, string>>,
   ): Promise<CallResult<Value, string>> => {
     const which = { how, job, attempt: number, token };
-    ledger.write({ entry: "calling", ...which, at: Date.now(), until });
-    const answer = make();
-    if (how !== "renew") onEnding();
-    const result = await answer;
-    const status = result.ok && how !== "complete" && how !== "renew" ? statusOf(result.value) : {};
-    ledger.write({ entry: "answered", ...which, answer: problem(result), ...status });
-    return result;
+    ledger.write({ entry: "calling", ...which, at: Date.now(), until, atLeastUntil });
+    const timesAsked = how !== "renew" && conduct.asksAgain ? 2 : 1;
+    for (let asked = 1; ; asked += 1) {
+      const answer = make();
+      if (how !== "renew" && asked === 1) onEnding();
+      const result = await answer;
+      const status = result.ok && how !== "complete" && how !== "renew" ? statusOf(result.value) : {};
+      ledger.write({ entry: "answered", ...which, at: Date.now(), answer: problem(result), ...status });
+      if (!result.ok || asked === timesAsked) return result;
+    }
   };
 
   const { work: length } = conduct;
@@ -84,7 +88,10 @@ async function attempt(
     if (!conduct.renews) continue;
     const renewed = await call("renew", () => jobs.renew(lease, { timeoutMs: leaseMs }));
     noteOddAnswer(ledger, "renew", renewed);
-    if (renewed.ok) until = Math.max(until, endOfLease(renewed.value.lease_expires_at));
+    if (renewed.ok) {
+      atLeastUntil = Date.parse(renewed.value.lease_expires_at);
+      until = Math.max(until, endOfLease(renewed.value.lease_expires_at));
+    }
     // It may have been done all the same, before the lease's end and not later.
     else if (problem(renewed).startsWith("runtime:")) until += leaseMs;
   }
