@@ -41,11 +41,10 @@ export function claimBatch(
     const water = waterOf(nameHash(claims.queue));
     const send: SendClaim = (request) => trip.carry((leases) => claim(db, { ...claims, ...request }, leases));
     const round = new ClaimRound(send, water.answers, batch);
-    if (water.reaper.due) trip.leave(db);
     try {
-      await fill(round, water, db);
+      await fill(round, water, db, () => trip.leave(db));
     } finally {
-      trip.leave(db);
+      trip.leave(db); // nobody may be left to claim
       // A job whose caller left before the answer goes back, with its attempt; nobody waits for that.
       const { undelivered } = round;
       if (undelivered.length > 0) background.run(() => undo(db, undelivered, water.ready));
@@ -57,8 +56,16 @@ export function claimBatch(
 /** What one look at expired leases takes back for a claim; the contract bounds the first number. */
 const limits = { retired: 64, requeued: 500 };
 
-/** From the low-water mark first; what is still missing after that, from the whole queue and its expired leases. */
-async function fill(round: ClaimRound, { ready, reaper }: QueueWater, db: Database): Promise<void> {
+/**
+ * From the low-water mark first; what is still missing after that, from the whole queue and its expired leases. Before anything that may take
+ * longer than a look from the mark, `leave` sends alone what came along.
+ */
+async function fill(
+  round: ClaimRound,
+  { ready, reaper }: QueueWater,
+  db: Database,
+  leave: () => void,
+): Promise<void> {
   // Each claim of the batch may look at the expired leases once, so that what one claim retires is bounded.
   let looksLeft = round.missing;
   const reap = async (): Promise<number> => {
@@ -74,12 +81,16 @@ async function fill(round: ClaimRound, { ready, reaper }: QueueWater, db: Databa
   };
 
   // Ready jobs are handed out even when this look fails; the reaper stays due then.
-  if (reaper.due) await reap().catch(() => undefined);
+  if (reaper.due) {
+    leave();
+    await reap().catch(() => undefined);
+  }
   const { from, ticket } = ready.start();
   if (from !== beginning && !ready.fullScanDue) {
     const last = await round.take(from);
     if (last !== undefined) ready.raise(last, ticket);
   }
+  leave();
   if (round.missing === 0) return;
   await fullScan();
   while (round.missing > 0 && looksLeft > 0 && (await reap()) > 0) await fullScan();

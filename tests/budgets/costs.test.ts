@@ -91,9 +91,9 @@ test("a worker of one job at a time commits once for each: the end of a job goes
     await done.promise;
     await worker.stop();
   });
-  // The first claim and the last end are alone; looks at expired leases may take a number.
+  // The first claim and the last end are alone, and so are those about once a second that look at more than the queue's head.
   expect(writes).toBeGreaterThanOrEqual(worked + 1);
-  expect(writes).toBeLessThanOrEqual(worked + 6);
+  expect(writes).toBeLessThanOrEqual(worked + 20);
 });
 
 test("of a thousand concurrent calls at least fifty share a commit", async () => {

@@ -151,7 +151,11 @@ describe.each(drivers)("over the driver %s", (driver) => {
     for (let round = 0; round < 6; round += 1) {
       const before = load.completed.size;
       await until("work between two cuts", async () => load.completed.size > before + 20);
+      const lostBefore = proxy.lostResults;
       proxy.mode = round % 2 ? "refuse" : "dropReplies";
+      // Between two turns nothing is under way; a statement that leaves after the cut would wait for its own limit.
+      if (proxy.mode === "dropReplies")
+        await until("an answer to be lost", async () => proxy.lostResults > lostBefore);
       proxy.cut();
       await until("a call to be told", async () => (load.answers.get("runtime:unavailable") ?? 0) > round);
       proxy.mode = "forward";

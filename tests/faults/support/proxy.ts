@@ -15,6 +15,8 @@ export interface Proxy extends AsyncDisposable {
   pointAt(targetUrl: string): void;
   /** Connections at this moment. */
   readonly connections: number;
+  /** How often results were lost by `dropReplies`. */
+  readonly lostResults: number;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
   let target = new URL(targetUrl);
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   let mode: ProxyMode = "forward";
+  let lostResults = 0;
 
   const listener = createServer((client) => {
     if (mode === "refuse") {
@@ -49,7 +52,11 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
       else toServer(bytes);
     });
     server.on("data", (bytes: Buffer) => {
-      if (mode === "stall" || (mode === "dropReplies" && holdsResult(bytes))) return;
+      if (mode === "stall") return;
+      if (mode === "dropReplies" && holdsResult(bytes)) {
+        lostResults += 1;
+        return;
+      }
       if (tap) tap.fromServer(bytes, toClient);
       else toClient(bytes);
     });
@@ -95,6 +102,9 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
     },
     get connections() {
       return pairs.size;
+    },
+    get lostResults() {
+      return lostResults;
     },
     close,
     [Symbol.asyncDispose]: close,
