@@ -22,8 +22,8 @@ export const graphileTables: Tables = {
          select task.id, ${payloadSql}::json, ${runAt}
          from generate_series(${from}, ${to}) n, "${schema}"._private_tasks task where task.identifier = 'bench'`,
       );
-    await inPortions(due, add("now()"));
     await inPortions(future, add("now() + interval '1 day'"));
+    await inPortions(due, add("now()"));
     await sql.unsafe(`vacuum (analyze) "${schema}"._private_jobs`);
   },
 };

@@ -16,7 +16,6 @@ export const jobsTables: Tables = {
     return row.has_work;
   },
   async fill(sql, schema, { due = 0, future = 0, finished = 0 }) {
-    await inPortions(due, (from, to) => addReady(sql, schema, from, to, dueSince));
     await inPortions(future, (from, to) => addReady(sql, schema, from, to, "now() + interval '1 day'"));
     await inPortions(finished, (from, to) =>
       sql.unsafe(
@@ -25,6 +24,7 @@ export const jobsTables: Tables = {
          select id, requested_at, now(), producer, 1, 's', 'c', sha256(int8send(id)) from body`,
       ),
     );
+    await inPortions(due, (from, to) => addReady(sql, schema, from, to, dueSince));
     for (const table of ["jobs", "ready", "outcome"])
       await sql.unsafe(`vacuum (analyze) "${schema}".${table}`);
   },

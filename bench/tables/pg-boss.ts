@@ -24,9 +24,9 @@ export const pgBossTables: Tables = {
          select 'bench', ${payloadSql}::jsonb, '${state}', ${startAfter}, ${completed}
          from generate_series(${from}, ${to}) n`,
       );
-    await inPortions(due, add("created", "now()", "null"));
     await inPortions(future, add("created", "now() + interval '1 day'", "null"));
     await inPortions(finished, add("completed", "now()", "now()"));
+    await inPortions(due, add("created", "now()", "null"));
     await sql.unsafe(`vacuum (analyze) "${schema}".job`);
   },
 };

@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 
 /** What a scenario may put into a side's tables. */
 export interface Rows {
-  /** Due now, in the one queue. */
+  /** Due now, in the one queue. Made last, as what is about to run is newer than the history. */
   readonly due?: number;
   /** Due tomorrow. */
   readonly future?: number;
