@@ -39,7 +39,8 @@ export function claimBatch(
   const undo = takeBack(sql);
   return async (db, claims, batch, trip) => {
     const water = waterOf(nameHash(claims.queue));
-    const send: SendClaim = (request) => trip.carry((leases) => claim(db, { ...claims, ...request }, leases));
+    const send: SendClaim = (request) =>
+      trip.carry(db, (leases) => claim(db, { ...claims, ...request }, leases));
     const round = new ClaimRound(send, water.answers, batch);
     try {
       await fill(round, water, db, () => trip.leave(db));

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Database } from "./database.ts";
+import { DatabaseError } from "./drivers/database-error.ts";
 import type { LeaseProof } from "./job-store.ts";
 import { SharedTrip } from "./shared-trip.ts";
 
@@ -30,8 +31,8 @@ test("what is aboard goes with the first statement of a claim, and only with tha
     carried.push(leases.length);
     return { completed: completed("1") };
   };
-  await trip.carry(send);
-  await trip.carry(send);
+  await trip.carry(db, send);
+  await trip.carry(db, send);
   trip.leave(db);
   expect(carried).toEqual([2, 0]);
   expect([...(await settled).keys()]).toEqual(["1"]); // what the statement left out is not said to be settled
@@ -42,10 +43,19 @@ test("a statement that fails fails the claim and what it took along", async () =
   const { trip, alone } = givenTrip();
   const settled = trip.board(db, [lease("1")]);
   const lost = new Error("the link was lost");
-  const failed = await Promise.allSettled([settled, trip.carry(() => Promise.reject(lost))]);
+  const failed = await Promise.allSettled([settled, trip.carry(db, () => Promise.reject(lost))]);
   expect(failed.map((each) => each.status === "rejected" && each.reason === lost)).toEqual([true, true]);
   trip.leave(db);
   expect(alone).toEqual([]); // whether it was done is unknown: the callers ask again
+});
+
+test("what was aboard a statement that the server refused is sent alone, and the claim fails", async () => {
+  const { trip, alone } = givenTrip();
+  const settled = trip.board(db, [lease("1")]);
+  const refused = new DatabaseError("42P01", "");
+  await expect(trip.carry(db, () => Promise.reject(refused))).rejects.toBe(refused);
+  expect([...(await settled).keys()]).toEqual(["1"]);
+  expect(alone).toEqual([["1"]]);
 });
 
 test("what no statement takes along is sent alone, once", async () => {
@@ -54,7 +64,7 @@ test("what no statement takes along is sent alone, once", async () => {
   trip.leave(db);
   trip.leave(db);
   expect([...(await settled).keys()]).toEqual(["1"]);
-  const late = await trip.carry(async (leases) => ({ completed: completed(), leases: leases.length }));
+  const late = await trip.carry(db, async (leases) => ({ completed: completed(), leases: leases.length }));
   expect(late.leases).toBe(0);
   expect(alone).toEqual([["1"]]);
 });
@@ -70,7 +80,7 @@ test("who comes when the trip has begun, or when it has its load, is sent alone"
 
 test("a claim with nothing aboard sends nothing else", async () => {
   const { trip, alone } = givenTrip();
-  const answer = await trip.carry(async (leases) => ({ completed: completed(), leases: leases.length }));
+  const answer = await trip.carry(db, async (leases) => ({ completed: completed(), leases: leases.length }));
   trip.leave(db);
   expect([answer.leases, alone]).toEqual([0, []]);
 });

@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { DatabaseError } from "./drivers/database-error.ts";
 import type { LeaseProof } from "./job-store.ts";
 import type { CompleteLeases } from "./queries/complete-leases.ts";
 
@@ -25,8 +26,12 @@ export class SharedTrip {
     return this.#answer.promise;
   };
 
-  /** Sends a statement of the claim: the first takes along what is aboard. */
+  /**
+   * Sends a statement of the claim: the first takes along what is aboard. When the server refuses that statement, what was aboard is sent alone:
+   * a claim that cannot work must not keep jobs from ending. When there was no answer, both are unavailable, and a completion can be asked again.
+   */
   async carry<Answer extends { readonly completed: Completed }>(
+    db: Database,
     send: (leases: readonly LeaseProof[]) => Promise<Answer>,
   ): Promise<Answer> {
     if (this.#hasLeft || this.#leases === undefined) return send([]);
@@ -36,7 +41,8 @@ export class SharedTrip {
       this.#answer.resolve(answer.completed);
       return answer;
     } catch (error) {
-      this.#answer.reject(error);
+      if (error instanceof DatabaseError && isSqlState(error.code)) this.#sendAlone(db, this.#leases);
+      else this.#answer.reject(error);
       throw error;
     }
   }
@@ -45,6 +51,15 @@ export class SharedTrip {
   leave(db: Database): void {
     if (this.#hasLeft || this.#leases === undefined) return;
     this.#hasLeft = true;
-    this.#alone(db, this.#leases).then(this.#answer.resolve, this.#answer.reject);
+    this.#sendAlone(db, this.#leases);
   }
+
+  #sendAlone(db: Database, leases: readonly LeaseProof[]): void {
+    this.#alone(db, leases).then(this.#answer.resolve, this.#answer.reject);
+  }
+}
+
+/** Codes of a lost connection are words; the server's own have five characters. */
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code);
 }

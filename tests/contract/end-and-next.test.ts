@@ -141,6 +141,18 @@ describe.each(postgresBackends)("a completion and a claim that share a statement
     expect(again).toMatchObject({ job_id, attempt: 2 });
   });
 
+  test("a claim that the database refuses keeps no job from ending", async () => {
+    await using bundle = await openPostgres(backend);
+    const { lease } = await givenJob(bundle, { state: "running" });
+    const { job_id } = await givenJob(bundle);
+    await bundle.database.query("alter table ready rename to elsewhere");
+    const [ended, claimed] = await Promise.all([bundle.worker.complete(lease), bundle.worker.claim(claim)]);
+    await bundle.database.query("alter table elsewhere rename to ready");
+    expect(ended).toMatchObject({ ok: true, value: { completed: true } });
+    expect(runtimeKind(claimed)).toBeDefined();
+    expect(await claimOne(bundle)).toMatchObject({ job_id, attempt: 1 });
+  });
+
   test("what a failed statement was for has not happened, and can be asked again", async () => {
     await using bundle = await openPostgres(backend);
     const { job_id, lease } = await givenJob(bundle, { state: "running" });
