@@ -15,6 +15,8 @@ export interface Proxy extends AsyncDisposable {
   pointAt(targetUrl: string): void;
   /** Connections at this moment. */
   readonly connections: number;
+  /** How many connections were refused. */
+  readonly refused: number;
   /** How often results were lost by `dropReplies`. */
   readonly lostResults: number;
   close(): Promise<void>;
@@ -34,9 +36,11 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
   const pairs = new Set<{ readonly client: Socket; readonly server: Socket }>();
   let mode: ProxyMode = "forward";
   let lostResults = 0;
+  let refused = 0;
 
   const listener = createServer((client) => {
     if (mode === "refuse") {
+      refused += 1;
       client.resetAndDestroy();
       return;
     }
@@ -102,6 +106,9 @@ export async function startProxy(targetUrl: string, tapLink?: () => LinkTap): Pr
     },
     get connections() {
       return pairs.size;
+    },
+    get refused() {
+      return refused;
     },
     get lostResults() {
       return lostResults;
