@@ -14,7 +14,8 @@ export function adviseOnDatabase(error: unknown, { place, grants }: DatabaseHint
   if (code === "42501") return `the role lacks a right (${code}): ${grants}`;
   if (/^28...$/.test(code)) return `${database} refused the user or the password (${code})`;
   if (code === "3D000") return `${database} does not exist (${code})`;
-  if (/^[0-9A-Z]{5}$/.test(code)) return undefined;
+  // Five letters with an E before them are the system's word for a broken link, as EPIPE; other five characters are the server's.
+  if (/^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code)) return undefined;
   return `${database} cannot be reached (${code}): check host and port, and that the server runs`;
 }
 

@@ -1,4 +1,4 @@
-import { DatabaseError } from "../../plugin/store/drivers/database-error.ts";
+import { DatabaseError, isSqlState } from "../../plugin/store/drivers/database-error.ts";
 
 /**
  * Whether a statement that failed may have been committed all the same: the connection broke, or the server ended the session. What the server
@@ -6,8 +6,7 @@ import { DatabaseError } from "../../plugin/store/drivers/database-error.ts";
  */
 export function isAnswerLost(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
-  const isState = /^[0-9A-Z]{5}$/.test(error.code);
-  return !isState || error.code.startsWith("08") || error.code.startsWith("57P");
+  return !isSqlState(error.code) || error.code.startsWith("08") || error.code.startsWith("57P");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { DatabaseError, urlRefused } from "../store/drivers/database-error.ts";
+import { DatabaseError, isSqlState, urlRefused } from "../store/drivers/database-error.ts";
 import { Refused } from "./report.ts";
 import { StepFailed } from "./steps.ts";
 
@@ -24,7 +24,7 @@ export function explainFailure(error: unknown): Refused {
     );
   }
   const known = explanations[code] ?? explanations[code.slice(0, 2)];
-  if (!/^[0-9A-Z]{5}$/.test(code)) {
+  if (!isSqlState(code)) {
     return new Refused(
       "database_unavailable",
       `the database that LENSO_JOBS_DATABASE_URL names cannot be reached (${code}): check its host and port, and that the server runs`,

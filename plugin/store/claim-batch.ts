@@ -45,7 +45,6 @@ export function claimBatch(
     try {
       await fill(round, water, db, () => trip.leave(db));
     } finally {
-      trip.leave(db); // nobody may be left to claim
       // A job whose caller left before the answer goes back, with its attempt; nobody waits for that.
       const { undelivered } = round;
       if (undelivered.length > 0) background.run(() => undo(db, undelivered, water.ready));

@@ -176,3 +176,29 @@ test("idle resolves only when nothing waits and nothing is under way", async () 
   await waiting;
   await calls.idle();
 });
+
+test("what somebody else's statement takes along counts as under way", async () => {
+  const { calls, batches } = gated({ inFlight: 2 });
+  const gate = Promise.withResolvers<void>();
+  const carried: number[][] = [];
+  const carry = (): void =>
+    calls.carry(async (batch) => {
+      carried.push(batch.map((call) => call.input));
+      await gate.promise;
+      for (const call of batch) call.answer(`carried ${call.input}`);
+    });
+  const answers = [];
+  for (const input of [1, 2, 3]) {
+    answers.push(calls.submit(input, 1, anybody));
+    carry(); // before the end of the turn, as a claim does
+  }
+  await settled();
+  expect({ carried, sent: batches.length }).toEqual({ carried: [[1], [2]], sent: 0 });
+  const idle = calls.idle();
+  gate.resolve();
+  await settled();
+  expect(batches.map((batch) => batch.inputs)).toEqual([[3]]);
+  batches[0]?.end();
+  expect(await Promise.all(answers)).toEqual(["carried 1", "carried 2", "answer 3"]);
+  await idle;
+});

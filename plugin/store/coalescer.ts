@@ -9,7 +9,7 @@ import type { Slots } from "./slots.ts";
 export interface CoalescerOptions<In, Out> {
   /** What the calls are, for messages. */
   readonly name: string;
-  /** Statements of this kind under way at once. More than a few only makes batches smaller. */
+  /** Batches of this kind under way at once, carried ones included. More than a few only makes batches smaller. */
   readonly inFlight: number;
   /** Calls that are made in one turn travel together; of rank 1 before those of rank 2. */
   readonly turn: EndOfTurn;
@@ -66,14 +66,15 @@ export class Coalescer<In, Out> {
     return pending.promise;
   }
 
-  /** Runs what waits by the statement of somebody else, beside those under way. */
+  /** Runs what waits by the statement of somebody else, within the same bound: calls that are held up must not hold up claim after claim. */
   carry(run: CoalescerOptions<In, Out>["run"]): void {
+    if (this.#isFull) return;
     const batch = this.#take();
     if (batch.length === 0) return;
     this.#carried += 1;
     void this.#answerAll(batch, run).finally(() => {
       this.#carried -= 1;
-      this.#settleIdle();
+      this.#goOn();
     });
   }
 
@@ -83,7 +84,7 @@ export class Coalescer<In, Out> {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#running >= this.#options.inFlight) return;
+    if (this.#scheduled || this.#isFull) return;
     this.#scheduled = true;
     const { turn, rank, slots } = this.#options;
     const start = (): void => this.#start();
@@ -93,7 +94,7 @@ export class Coalescer<In, Out> {
 
   #start(): void {
     this.#scheduled = false;
-    const batch = this.#take();
+    const batch = this.#isFull ? [] : this.#take(); // some may have been carried since
     if (batch.length === 0) {
       this.#options.slots?.release();
       this.#settleIdle();
@@ -108,6 +109,10 @@ export class Coalescer<In, Out> {
     await this.#answerAll(batch, this.#options.run);
     this.#running -= 1;
     this.#options.slots?.release();
+    this.#goOn();
+  }
+
+  #goOn(): void {
     if (this.#head < this.#queue.length) this.#schedule();
     else this.#settleIdle();
   }
@@ -154,6 +159,10 @@ export class Coalescer<In, Out> {
     pending.onLeave = undefined;
     this.#waitingCalls -= 1;
     this.#waitingBytes -= pending.bytes;
+  }
+
+  get #isFull(): boolean {
+    return this.#running + this.#carried >= this.#options.inFlight;
   }
 
   get #isIdle(): boolean {

@@ -1,5 +1,5 @@
 import { RuntimeFailureError, type RuntimeFailureKind } from "../../capability/index.ts";
-import { DatabaseError } from "./drivers/database-error.ts";
+import { DatabaseError, isSqlState } from "./drivers/database-error.ts";
 
 /** What a refusal of the database means for the call at hand, and what the store does about it. */
 export interface DatabaseFailure {
@@ -56,7 +56,7 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   }
   const { code } = error;
   const meaning = meanings[code] ?? meanings[code.slice(0, 2)];
-  if (/^[0-9A-Z]{5}$/.test(code)) {
+  if (isSqlState(code)) {
     return meaning
       ? { ...meaning, detail: `${meaning.detail} (SQLSTATE ${code})` }
       : {

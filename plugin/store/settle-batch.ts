@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { databaseFailure, toRuntimeFailure } from "./database-failure.ts";
 import type { LeaseProof } from "./job-store.ts";
 import type { Pending } from "./pending.ts";
 import type { LocateSettlements, Whereabouts } from "./queries/locate-settlements.ts";
@@ -76,15 +77,7 @@ async function settleRound<In, Verdict>(
   locate: LocateSettlements,
   waits: SharedWaits<Pending<In, Verdict>>,
 ): Promise<void> {
-  const settled = await steps.free(
-    db,
-    groups.map((group) => group.input),
-  );
-  const missing = groups.filter((group) => {
-    const verdict = settled.get(group.row);
-    if (verdict !== undefined) answer(group.calls, verdict);
-    return verdict === undefined;
-  });
+  const missing = await settleFree(db, groups, steps);
   if (missing.length === 0) return;
   const places = await locate(
     db,
@@ -99,6 +92,39 @@ async function settleRound<In, Verdict>(
     waits.join(group.row, steps.sameness(group.input), group.calls, async (calls) => {
       answer(calls, await settleLocked(db, group.input, steps, locate));
     });
+  });
+}
+
+/**
+ * Answers what the first step settles, and gives back the others. What the database refuses of one element must not fail its neighbours: each
+ * half is sent by itself, until the element is alone. Rows that somebody holds are passed over, so a time-out is not one element's.
+ */
+async function settleFree<In, Verdict>(
+  db: Database,
+  groups: readonly JobGroup<In, Verdict>[],
+  steps: LeaseSteps<In, Verdict>,
+): Promise<readonly JobGroup<In, Verdict>[]> {
+  let settled: ReadonlyMap<string, Verdict>;
+  try {
+    settled = await steps.free(
+      db,
+      groups.map((group) => group.input),
+    );
+  } catch (error) {
+    const { kind, split } = databaseFailure(error);
+    if (kind !== "plugin_failure" || !split) throw error;
+    if (groups.length === 1) {
+      for (const call of groups[0]?.calls ?? []) call.fail(toRuntimeFailure(error));
+      return [];
+    }
+    const half = Math.ceil(groups.length / 2);
+    const first = await settleFree(db, groups.slice(0, half), steps);
+    return [...first, ...(await settleFree(db, groups.slice(half), steps))];
+  }
+  return groups.filter((group) => {
+    const verdict = settled.get(group.row);
+    if (verdict !== undefined) answer(group.calls, verdict);
+    return verdict === undefined;
   });
 }
 

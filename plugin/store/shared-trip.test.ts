@@ -49,13 +49,42 @@ test("a statement that fails fails the claim and what it took along", async () =
   expect(alone).toEqual([]); // whether it was done is unknown: the callers ask again
 });
 
-test("what was aboard a statement that the server refused is sent alone, and the claim fails", async () => {
+test("a claim and what it took along are sent again apart when the server refused them together", async () => {
   const { trip, alone } = givenTrip();
+  const settled = trip.board(db, [lease("1")]);
+  const carried: number[] = [];
+  const claimed = await trip.carry(db, async (leases) => {
+    carried.push(leases.length);
+    if (leases.length > 0) throw new DatabaseError("42P01", "");
+    return { completed: completed() };
+  });
+  expect(claimed.completed.size).toBe(0);
+  expect(carried).toEqual([1, 0]);
+  expect([...(await settled).keys()]).toEqual(["1"]);
+  expect(alone).toEqual([["1"]]);
+});
+
+test("a claim that is refused alone too fails, and what it took along does not", async () => {
+  const { trip } = givenTrip();
   const settled = trip.board(db, [lease("1")]);
   const refused = new DatabaseError("42P01", "");
   await expect(trip.carry(db, () => Promise.reject(refused))).rejects.toBe(refused);
   expect([...(await settled).keys()]).toEqual(["1"]);
-  expect(alone).toEqual([["1"]]);
+});
+
+test("a statement that a broken link ended is sent by nobody again", async () => {
+  const { trip, alone } = givenTrip();
+  const settled = trip.board(db, [lease("1")]);
+  let sent = 0;
+  const failed = await Promise.allSettled([
+    settled,
+    trip.carry(db, () => {
+      sent += 1;
+      return Promise.reject(new DatabaseError("EPIPE", ""));
+    }),
+  ]);
+  expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect({ sent, alone }).toEqual({ sent: 1, alone: [] });
 });
 
 test("what no statement takes along is sent alone, once", async () => {

@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import { DatabaseError } from "./drivers/database-error.ts";
+import { DatabaseError, isSqlState } from "./drivers/database-error.ts";
 import type { LeaseProof } from "./job-store.ts";
 import type { CompleteLeases } from "./queries/complete-leases.ts";
 
@@ -27,8 +27,8 @@ export class SharedTrip {
   };
 
   /**
-   * Sends a statement of the claim: the first takes along what is aboard. When the server refuses that statement, what was aboard is sent alone:
-   * a claim that cannot work must not keep jobs from ending. When there was no answer, both are unavailable, and a completion can be asked again.
+   * Sends a statement of the claim: the first takes along what is aboard. When the server refuses that statement, nothing of it was done, and
+   * both are sent again apart: neither must fail for the other. When there was no answer, both are unavailable, and a completion can be asked again.
    */
   async carry<Answer extends { readonly completed: Completed }>(
     db: Database,
@@ -41,8 +41,11 @@ export class SharedTrip {
       this.#answer.resolve(answer.completed);
       return answer;
     } catch (error) {
-      if (error instanceof DatabaseError && isSqlState(error.code)) this.#sendAlone(db, this.#leases);
-      else this.#answer.reject(error);
+      if (error instanceof DatabaseError && isSqlState(error.code)) {
+        this.#sendAlone(db, this.#leases);
+        return send([]);
+      }
+      this.#answer.reject(error);
       throw error;
     }
   }
@@ -57,9 +60,4 @@ export class SharedTrip {
   #sendAlone(db: Database, leases: readonly LeaseProof[]): void {
     this.#alone(db, leases).then(this.#answer.resolve, this.#answer.reject);
   }
-}
-
-/** Codes of a lost connection are words; the server's own have five characters. */
-function isSqlState(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code);
 }

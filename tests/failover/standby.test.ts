@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SQL } from "bun";
+import { askAgain } from "../faults/support/ask-again.ts";
 import { type Load, startLoad } from "../faults/support/load.ts";
 import { detail, givenClaimed, leaseOf, newJob, ok, problem, rowOf } from "../postgres/support/jobs.ts";
 import { type JobsHost, startJobs } from "../postgres/support/jobs-host.ts";
@@ -19,16 +20,6 @@ afterAll(() => {
   process.off("unhandledRejection", note);
   expect(unhandled).toEqual([]);
 });
-
-/** Asks until there is an answer, as a caller does. */
-async function answered<T extends Parameters<typeof problem>[0]>(call: () => Promise<T>): Promise<T> {
-  let result = await call();
-  await eventually("an answer", async () => {
-    if (problem(result).startsWith("runtime:")) result = await call();
-    return !problem(result).startsWith("runtime:");
-  });
-  return result;
-}
 
 const advance = (sql: SQL, seconds: number): Promise<unknown> =>
   sql.unsafe(`update lenso_test_clock.setting set ahead = ahead + interval '${seconds} seconds'`);
@@ -127,10 +118,10 @@ test("an asynchronous standby that takes over lacks what it had not received, an
     await using sql = observer(pair.standby.at(url), 1);
 
     // An accepted job is gone; its key makes a new one, under another id, although rows have the same numbers.
-    const gone = await answered(() => jobs.observer.inspect({ job_id: ids[0] as string }));
+    const gone = await askAgain(() => jobs.observer.inspect({ job_id: ids[0] as string }));
     expect(problem(gone)).toBe("job_not_found");
     const anew = [];
-    for (const request of requests) anew.push(ok(await answered(() => jobs.producer.enqueue(request))));
+    for (const request of requests) anew.push(ok(await askAgain(() => jobs.producer.enqueue(request))));
     expect(anew.every(({ created }) => created)).toBe(true);
     const rows = new Set(anew.map(({ job_id }) => rowOf(job_id)));
     expect(ids.filter((id) => rows.has(rowOf(id))).length).toBeGreaterThan(0);
@@ -203,7 +194,7 @@ test("a standby takes no host and no write until it is promoted, and an old prim
   const requests = services.map(() => newJob({ queue: "other" }));
   for (const [index, { url, jobs }] of services.entries()) {
     const request = requests[index] as (typeof requests)[0];
-    ok(await answered(() => jobs.producer.enqueue(newJob())));
+    ok(await askAgain(() => jobs.producer.enqueue(newJob())));
     const there = stale[index] as JobsHost;
     expect(problem(await there.producer.enqueue(request, { timeoutMs: 500 }))).toBe(
       "runtime:deadline_exceeded",
@@ -220,11 +211,11 @@ test("a standby takes no host and no write until it is promoted, and an old prim
     const there = stale[index] as JobsHost;
     const request = requests[index] as (typeof requests)[0];
     const lease = shared[index] as (typeof shared)[0];
-    const old = ok(await answered(() => there.producer.enqueue(request)));
+    const old = ok(await askAgain(() => there.producer.enqueue(request)));
     const moved = ok(await jobs.producer.enqueue(request));
     expect(moved.created).toBe(true);
     expect(moved.job_id).not.toBe(old.job_id);
-    ok(await answered(() => there.worker.complete(lease)));
+    ok(await askAgain(() => there.worker.complete(lease)));
     ok(await jobs.worker.complete(lease));
     await there.stop();
   }

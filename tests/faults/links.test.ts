@@ -7,6 +7,7 @@ import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { drivers, type JobsHost, startJobs } from "../postgres/support/jobs-host.ts";
 import { expectEachJobInOnePlace, observer, until } from "../postgres/support/observe.ts";
 import { testServer } from "../support/test-server.ts";
+import { askAgain } from "./support/ask-again.ts";
 import { startLoad } from "./support/load.ts";
 import { type Proxy, startProxy } from "./support/proxy.ts";
 
@@ -57,18 +58,6 @@ async function loseReply<T>(
   proxy.cut();
   proxy.mode = "forward";
   return answer;
-}
-
-const ordinary = (result: Parameters<typeof problem>[0]): boolean => !problem(result).startsWith("runtime:");
-
-/** Asks until there is an answer, as a caller does. */
-async function askAgain<T extends Parameters<typeof problem>[0]>(call: () => Promise<T>): Promise<T> {
-  let result = await call();
-  await until("an answer", async () => {
-    if (!ordinary(result)) result = await call();
-    return ordinary(result);
-  });
-  return result;
 }
 
 describe.each(drivers)("over the driver %s", (driver) => {

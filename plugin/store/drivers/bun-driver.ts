@@ -1,5 +1,5 @@
 import type { SQL } from "bun";
-import { DatabaseError, urlRefused } from "./database-error.ts";
+import { DatabaseError, isSqlState, urlRefused } from "./database-error.ts";
 import type { Driver, DriverOptions, Row, Session, SqlValue } from "./driver.ts";
 
 /** A pool of Bun's own PostgreSQL client. Loaded only under Bun. */
@@ -79,8 +79,7 @@ async function run(
 function translate(error: unknown): unknown {
   if (error instanceof DatabaseError || !(error instanceof Error)) return error;
   const { errno, code } = error as { errno?: unknown; code?: unknown };
-  if (typeof errno === "string" && /^[0-9A-Z]{5}$/.test(errno))
-    return new DatabaseError(errno, error.message);
+  if (typeof errno === "string" && isSqlState(errno)) return new DatabaseError(errno, error.message);
   if (typeof code !== "string") return error;
   return new DatabaseError(code.replace(/^ERR_POSTGRES_/, ""), error.message);
 }

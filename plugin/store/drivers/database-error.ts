@@ -7,7 +7,7 @@ export const urlRefused = "URL_REFUSED";
  */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
-  /** Five characters of SQLSTATE, or a connection code such as `ECONNREFUSED`. */
+  /** A SQLSTATE, which {@link isSqlState} tells, or a connection code such as `ECONNREFUSED`. */
   readonly code: string;
   readonly #serverMessage: string;
 
@@ -21,4 +21,12 @@ export class DatabaseError extends Error {
   get serverMessage(): string {
     return this.#serverMessage;
   }
+}
+
+/**
+ * Whether the server itself refused, rather than the connection to it: SQLSTATEs have five characters. So have some of the system's words for a
+ * broken link, such as `EPIPE`; no SQLSTATE is an E and four letters.
+ */
+export function isSqlState(code: string): boolean {
+  return /^(?!E[A-Z]{4})[0-9A-Z]{5}$/.test(code);
 }

@@ -1,4 +1,4 @@
-import { DatabaseError } from "../../../plugin/store/drivers/database-error.ts";
+import { DatabaseError, isSqlState } from "../../../plugin/store/drivers/database-error.ts";
 import type { Driver, Row, Session, SqlValue } from "../../../plugin/store/drivers/driver.ts";
 
 /** What is used of a `pg.Pool`. */
@@ -143,7 +143,7 @@ export async function runBun(
 export function withCode(error: unknown): unknown {
   if (error instanceof DatabaseError || !(error instanceof Error)) return error;
   const { code, errno } = error as { code?: unknown; errno?: unknown };
-  const state = [errno, code].find((each) => typeof each === "string" && /^[0-9A-Z]{5}$/.test(each));
+  const state = [errno, code].find((each) => typeof each === "string" && isSqlState(each));
   if (typeof state === "string") return new DatabaseError(state, error.message);
   const short = typeof code === "string" ? code.replace(/^ERR_POSTGRES_/, "") : "CONNECTION_CLOSED";
   return new DatabaseError(short, error.message);
