@@ -1,5 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
-import { formatLeaseToken } from "../lease-token.ts";
+import { type LeaseToken, newLeaseTokens } from "../lease-token.ts";
 import type { AnswerSize } from "./answer-size.ts";
 import type { Background } from "./background.ts";
 import type { Database } from "./database.ts";
@@ -96,7 +95,10 @@ async function fill(
   while (round.missing > 0 && looksLeft > 0 && (await reap()) > 0) await fullScan();
 }
 
-type SendClaim = (request: { readonly from: Place; readonly tokenHashes: Buffer }) => Promise<Claimed>;
+type SendClaim = (request: {
+  readonly from: Place;
+  readonly tokenHashes: readonly string[];
+}) => Promise<Claimed>;
 
 /** What one batch has got so far. Jobs are handed out as they arrive: their leases are running. */
 class ClaimRound {
@@ -122,12 +124,12 @@ class ClaimRound {
     let last: Place | undefined;
     for (let more = true; more && this.missing > 0; ) {
       const wanted = this.#waiting.length;
-      const tokens = newTokens(this.#answers.atMost(wanted));
-      const tokenHashes = Buffer.concat(tokens.map((token) => token.hash));
+      const tokens = newLeaseTokens(this.#answers.atMost(wanted));
+      const tokenHashes = tokens.map((token) => token.hash);
       const claimed = await this.#send({ from: last ?? from, tokenHashes });
       let next = 0;
       for (const row of claimed.rows)
-        next = this.#handOut(row, tokens[row.place - 1] as Token, claimed.expiresAt, next);
+        next = this.#handOut(row, tokens[row.place - 1] as LeaseToken, claimed.expiresAt, next);
       last = claimed.last ?? last;
       const asked = tokens.length;
       more = claimed.cut || (asked < wanted && claimed.rows.length === asked);
@@ -137,27 +139,14 @@ class ClaimRound {
   }
 
   /** Gives a job to the first caller from `next` on that is still there; answers where to go on. */
-  #handOut(row: ClaimedRow, token: Token, expiresAt: string, next: number): number {
+  #handOut(row: ClaimedRow, token: LeaseToken, expiresAt: string, next: number): number {
     const job = leasedJob(row, token.text, expiresAt);
     for (let place = next; place < this.#waiting.length; place += 1) {
       if (this.#waiting[place]?.answer(job)) return place + 1;
     }
-    this.undelivered.push({ row: row.row, tokenHash: token.hash.toString("hex") });
+    this.undelivered.push({ row: row.row, tokenHash: token.hash });
     return this.#waiting.length;
   }
-}
-
-interface Token {
-  readonly text: string;
-  readonly hash: Buffer;
-}
-
-function newTokens(count: number): Token[] {
-  const random = randomBytes(32 * count);
-  return Array.from({ length: count }, (_, index) => {
-    const bytes = random.subarray(32 * index, 32 * index + 32);
-    return { text: formatLeaseToken(bytes), hash: hash("sha256", bytes, "buffer") };
-  });
 }
 
 function leasedJob(row: ClaimedRow, token: string, expiresAt: string): LeasedJob {

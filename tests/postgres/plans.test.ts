@@ -58,7 +58,7 @@ const claim = (wanted: number, from: Place = beginning, queue = "mail") =>
       queue,
       owner: "worker",
       from,
-      tokenHashes: randomBytes(32 * wanted),
+      tokenHashes: Array.from({ length: wanted }, () => randomBytes(32).toString("hex")),
       leaseSeconds: 30,
     }),
   );

@@ -14,8 +14,8 @@ export interface ClaimRequest {
   readonly owner: string;
   /** Where to start to look; a hint only. */
   readonly from: Place;
-  /** SHA-256 of one token for each job wanted, concatenated. */
-  readonly tokenHashes: Buffer;
+  /** SHA-256 of one token for each job wanted, as 64 hex digits. */
+  readonly tokenHashes: readonly string[];
   readonly leaseSeconds: number;
 }
 
@@ -68,8 +68,8 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
       nameHash(request.queue),
       nameHash(request.owner),
       request.from.nextRun,
-      String(request.tokenHashes.length / 32),
-      request.tokenHashes.toString("base64"),
+      String(request.tokenHashes.length),
+      request.tokenHashes.join(""),
       String(request.leaseSeconds),
       request.from.row,
     ];
@@ -126,7 +126,7 @@ function claimSteps(sql: SqlContext): string {
       insert into ${sql.table("lease")} (id, generation, queue, owner, expires_at, next_run, updated_at, attempt,
         max_attempts, token, nonce, last_code, bytes, settled_owner, settled_token)
       select id, generation + 1, $1::text::bigint, $2::text::bigint, until, next_run, now, attempt + 1, max_attempts,
-        substring((select decode($5::text, 'base64')) from (32 * place - 31)::int for 32), nonce, last_code, bytes,
+        substring((select decode($5::text, 'hex')) from (32 * place - 31)::int for 32), nonce, last_code, bytes,
         settled_owner, settled_token
       from found
     )`;

@@ -3,7 +3,7 @@ import type { Database } from "../database.ts";
 import type { Row } from "../drivers/driver.ts";
 import type { Failure, LeaseProof } from "../job-store.ts";
 import type { SqlContext } from "../sql-context.ts";
-import { freeLease, leaseArguments, lockedLease, oneLeaseArguments } from "./lease-arguments.ts";
+import { freeLease, leaseArguments, leaseProofs, lockedLease, oneLeaseArguments } from "./lease-arguments.ts";
 
 export interface FailedAttempt {
   readonly lease: LeaseProof;
@@ -28,8 +28,7 @@ export function failFreeLeases(sql: SqlContext): FailFreeLeases {
   const text = `
     with c as materialized (
       select f.tid, c.code, c.retryable
-      from unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::text[],
-        $6::text::boolean[]) as c (id, token, owner, nonce, code, retryable), ${freeLease(sql, `l.expires_at > ${sql.clock}`)}
+      from ${leaseProofs(1, { code: "text", retryable: "boolean" })}, ${freeLease(sql, `l.expires_at > ${sql.clock}`)}
     ), hit as (
       delete from ${sql.table("lease")} l using c where l.ctid = c.tid and l.expires_at > ${sql.clock}
       returning l.*, c.code, c.retryable

@@ -1,4 +1,4 @@
-import { bytesArray, numberArray } from "../array-literal.ts";
+import { numberArray } from "../array-literal.ts";
 import type { SqlValue } from "../drivers/driver.ts";
 import type { LeaseProof } from "../job-store.ts";
 import { nameHash } from "../name-hash.ts";
@@ -8,16 +8,25 @@ import type { SqlContext } from "../sql-context.ts";
 export function leaseArguments(leases: readonly LeaseProof[]): SqlValue[] {
   return [
     numberArray(leases.map((lease) => lease.id.row)),
-    bytesArray(leases.map((lease) => lease.tokenHash)),
+    leases.map((lease) => lease.tokenHash).join(""),
     numberArray(leases.map((lease) => nameHash(lease.owner))),
-    bytesArray(leases.map((lease) => lease.id.nonce)),
+    leases.map((lease) => lease.id.nonce).join(""),
   ];
 }
 
-/** The proofs of {@link leaseArguments} as a table `c (id, token, owner, nonce, place)`; they begin with parameter `first`. */
-export function leaseProofs(first = 1): string {
-  return `unnest($${first}::text::bigint[], $${first + 1}::text::bytea[], $${first + 2}::text::bigint[], $${first + 3}::text::bytea[])
-        with ordinality as c (id, token, owner, nonce, place)`;
+/**
+ * The proofs of {@link leaseArguments} as a table `c (id, token, owner, nonce, place)`; they begin with parameter `first`. Further parameters
+ * of these array types become columns `more`. Bytes of one length travel as one text and are cut: to read an array of them took a sixth of a
+ * completion's time.
+ */
+export function leaseProofs(first = 1, more: Readonly<Record<string, "text" | "boolean">> = {}): string {
+  const bytes = (parameter: number, length: number): string =>
+    `substring((select decode($${parameter}::text, 'hex')) from (${length} * (u.place - 1) + 1)::int for ${length})`;
+  const others = Object.values(more).map((type, index) => `, $${first + 4 + index}::text::${type}[]`);
+  const names = Object.keys(more).map((name) => `, ${name}`);
+  return `(select u.*, ${bytes(first + 1, 32)} as token, ${bytes(first + 3, 10)} as nonce
+        from unnest($${first}::text::bigint[], $${first + 2}::text::bigint[]${others.join("")})
+          with ordinality as u (id, owner${names.join("")}, place)) c`;
 }
 
 /** A lease `l` that a proof `c` names. */
