@@ -44,6 +44,9 @@ const [lockedLease, exhausted, limits] = ["locked-lease", "exhausted-leases", "l
 ) as [string, string, string];
 const undelivered = "tests/contract/undelivered.test.ts";
 const keepsAnswer = "whose statement is slow, PostgreSQL, driver bun keeps the answer of the fail before it";
+const togetherTest = "tests/contract/end-and-next.test.ts";
+/** Changes the completions that share a claim's statement, and leaves those alone in theirs. */
+const sharedSteps = (change: string): [string, string] => ["with ${steps}, ", `with \${steps.${change}}, `];
 const proof = `${q}/lease-arguments.ts`;
 const steps = "plugin/store/lease-steps.ts";
 const expiry = " > ${sql.clock}";
@@ -113,6 +116,48 @@ const allGuards: readonly Guard[] = [
     edits: [[" and l.nonce = c.nonce", ""]],
     test: guards,
     named: wrongHands,
+  },
+  {
+    name: "complete beside a claim: token",
+    file: `${q}/claim-ready-jobs.ts`,
+    edits: [sharedSteps('replaceAll(" and l.token = c.token", "")')],
+    test: togetherTest,
+    named: "a completion under another token beside a claim",
+  },
+  {
+    name: "complete beside a claim: owner",
+    file: `${q}/claim-ready-jobs.ts`,
+    edits: [sharedSteps('replaceAll(" and l.owner = c.owner", "")')],
+    test: togetherTest,
+    named: "a completion by another worker beside a claim",
+  },
+  {
+    name: "complete beside a claim: nonce",
+    file: `${q}/claim-ready-jobs.ts`,
+    edits: [sharedSteps('replaceAll(" and l.nonce = c.nonce", "")')],
+    test: togetherTest,
+    named: "a completion under another id of the job's row beside a claim",
+  },
+  {
+    name: "complete beside a claim: not behind expired leases",
+    file: "plugin/store/claim-batch.ts",
+    edits: [["    leave();\n    await reap()", "    await reap()"]],
+    test: togetherTest,
+    named: "does not wait for the look at expired leases",
+  },
+  {
+    name: "complete beside a claim: not behind the whole queue",
+    file: "plugin/store/claim-batch.ts",
+    edits: [["  leave();\n  if (round.missing", "  if (round.missing"]],
+    test: togetherTest,
+    named: "does not wait for a claim that looks at the whole queue",
+  },
+  {
+    name: "complete beside a claim: under way after the claim's answer",
+    file: "plugin/store/coalescer.ts",
+    edits: [["this.#running === 0 && this.#carried === 0", "this.#running === 0"]],
+    test: "tests/lifecycle/deactivate.test.ts",
+    named: "a completion that went with a claim is finished before the end",
   },
   {
     name: "locked step: token",

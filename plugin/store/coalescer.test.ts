@@ -162,6 +162,22 @@ test("coalescers that share places take turns", async () => {
   await Promise.all(calls);
 });
 
+test("a place that comes free in the middle of a turn is taken at its end, by all that were called until then", async () => {
+  const slots = new Slots(1);
+  const one = gated({ slots });
+  const other = gated({ slots });
+  const calls = [one.calls.submit(1, 1, anybody), other.calls.submit(2, 1, anybody)];
+  await settled();
+  one.batches[0]?.end();
+  await calls[0];
+  for (let hop = 1; hop <= 20; hop += 1) await Promise.resolve(); // the place is free by then, and the turn goes on
+  calls.push(other.calls.submit(3, 1, anybody));
+  await settled();
+  expect(other.batches.map((batch) => batch.inputs)).toEqual([[2, 3]]);
+  other.batches[0]?.end();
+  await Promise.all(calls);
+});
+
 test("idle resolves only when nothing waits and nothing is under way", async () => {
   const { calls, batches } = gated();
   const call = calls.submit(1, 1, anybody);
@@ -177,7 +193,7 @@ test("idle resolves only when nothing waits and nothing is under way", async () 
   await calls.idle();
 });
 
-test("what somebody else's statement takes along counts as under way", async () => {
+test("what somebody else's statements carry keeps to the same bound", async () => {
   const { calls, batches } = gated({ inFlight: 2 });
   const gate = Promise.withResolvers<void>();
   const carried: number[][] = [];
@@ -201,4 +217,21 @@ test("what somebody else's statement takes along counts as under way", async () 
   batches[0]?.end();
   expect(await Promise.all(answers)).toEqual(["carried 1", "carried 2", "answer 3"]);
   await idle;
+});
+
+test("what somebody else's statement carries is under way too: idle waits for it", async () => {
+  const { calls, batches } = gated();
+  const call = calls.submit(1, 1, anybody);
+  const carried = Promise.withResolvers<void>();
+  calls.carry(async ([pending]) => {
+    await carried.promise;
+    pending?.answer("carried");
+  });
+  await settled();
+  expect(batches).toEqual([]);
+  const idle = calls.idle().then(() => "idle" as const);
+  expect(await Promise.race([idle, settled()])).toBeUndefined();
+  carried.resolve();
+  expect(await call).toBe("carried");
+  expect(await idle).toBe("idle");
 });

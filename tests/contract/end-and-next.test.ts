@@ -1,5 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { backends, open, openPostgres, postgresBackends } from "./support/backends.ts";
+import type { CallResult, LeaseRequest } from "../../capability/index.ts";
+import { rowOf } from "../postgres/support/jobs.ts";
+import { watch } from "../postgres/support/observe.ts";
+import {
+  backends,
+  type Caller,
+  open,
+  openPostgres,
+  type PostgresBundle,
+  postgresBackends,
+} from "./support/backends.ts";
+import { until } from "./support/contract-database.ts";
 import {
   claimOne,
   domain,
@@ -76,7 +87,7 @@ describe.each(backends)("a completion and a claim together, %s", (backend) => {
     await using bundle = await open(backend);
     const { lease } = await givenJob(bundle, { state: "running" });
     const { job_id } = await givenJob(bundle);
-    const forged = { ...lease, lease_token: `lt1_${"A".repeat(43)}` };
+    const forged = { ...lease, lease_token: `job_lease_${"A".repeat(43)}` };
     const answers = await Promise.all([
       bundle.worker.complete(lease),
       bundle.worker2.complete(lease),
@@ -118,7 +129,101 @@ describe.each(backends)("a completion and a claim together, %s", (backend) => {
   });
 });
 
+/** The same id of a job with one bit of its random part changed. */
+function anotherNonce(jobId: string): string {
+  const bytes = Buffer.from(jobId.slice("job_".length), "base64url");
+  bytes[17] = (bytes[17] ?? 0) ^ 1;
+  return `job_${bytes.toString("base64url")}`;
+}
+
+/**
+ * Makes a call in the turn of a claim until both went in one statement: about once a second a claim looks further than the queue's head
+ * and takes nothing along. A completion that is made with them tells: its row and the new lease are of one transaction. Whatever comes
+ * of a call that went alone must be the same.
+ */
+async function besideClaim<T>(
+  bundle: PostgresBundle,
+  claimer: Caller,
+  call: () => Promise<CallResult<T, string>>,
+): Promise<CallResult<T, string>> {
+  const answers: CallResult<T, string>[] = [];
+  for (let tried = 1; tried <= 10; tried += 1) {
+    const { job_id: ended, lease } = await givenJob(bundle, { state: "running" });
+    const { job_id: next } = await givenJob(bundle);
+    const [answer, , claimed] = await Promise.all([
+      call(),
+      valueOf(bundle.worker.complete(lease)),
+      valueOf(bundle[claimer].claim(claim)),
+    ]);
+    answers.push(answer);
+    expect(claimed.job_id).toBe(next);
+    const shared = await bundle.database.query(
+      "select from outcome o, lease l where o.id = $1 and l.id = $2 and o.xmin = l.xmin",
+      [rowOf(ended), rowOf(next)],
+    );
+    if (shared.length === 0) continue;
+    for (const each of answers) expect(each).toEqual(answer);
+    return answer;
+  }
+  throw new Error("ten times a completion and a claim of one turn did not share a statement");
+}
+
+const gateLock = 47_110_816;
+
+/** Does some work while every statement that inserts into a table stands still, however long: its gate knows no time-out of locks. */
+async function whileInsertsAreHeld<T>(
+  { database }: PostgresBundle,
+  table: "ready" | "lease",
+  work: () => Promise<T>,
+): Promise<T> {
+  await database.query(`
+    create function pass_gate() returns trigger language plpgsql set lock_timeout = 0 as $$
+    begin
+      perform pg_advisory_xact_lock_shared(${gateLock});
+      return null;
+    end $$;
+    create trigger pass_gate before insert on ${table} for each statement execute function pass_gate()`);
+  const gate = await database.block(`select pg_advisory_xact_lock(${gateLock})`);
+  try {
+    return await work();
+  } finally {
+    await gate.rollback();
+    await database.query("drop function pass_gate cascade");
+  }
+}
+
+async function untilAnswered(call: Promise<unknown>): Promise<void> {
+  const watched = watch(call);
+  await until(async () => !watched.open);
+}
+
 describe.each(postgresBackends)("a completion and a claim that share a statement, %s", (backend) => {
+  const forged: Record<
+    string,
+    (bundle: PostgresBundle, lease: LeaseRequest) => Promise<CallResult<unknown, string>>
+  > = {
+    "by another worker": ({ worker2 }, lease) => worker2.complete(lease),
+    "under another token": ({ worker }, lease) =>
+      worker.complete({ ...lease, lease_token: `job_lease_${"A".repeat(43)}` }),
+    "under another id of the job's row": ({ worker }, lease) =>
+      worker.complete({ ...lease, job_id: anotherNonce(lease.job_id) }),
+  };
+  test.each(
+    Object.keys(forged).flatMap((how) =>
+      (["worker", "worker2"] as const).map((claimer) => [how, claimer] as const),
+    ),
+  )("a completion %s beside a claim of %s is invalid_lease, and its owner's counts", async (how, claimer) => {
+    await using bundle = await openPostgres(backend);
+    const { job_id, lease } = await givenJob(bundle, { state: "running" });
+    const forge = forged[how] as (typeof forged)[string];
+    expect(await besideClaim(bundle, claimer, () => forge(bundle, lease))).toEqual(domain("invalid_lease"));
+    expect(await inspectJob(bundle, job_id)).toMatchObject({ status: "running" });
+    expect(await besideClaim(bundle, claimer, () => bundle.worker.complete(lease))).toEqual({
+      ok: true,
+      value: { completed: true },
+    });
+  });
+
   test("the claim does not wait for a lease that somebody holds, and the completion counts after it", async () => {
     await using bundle = await openPostgres(backend);
     const { lease } = await givenJob(bundle, { state: "running" });
@@ -129,6 +234,37 @@ describe.each(postgresBackends)("a completion and a claim that share a statement
     await bundle.database.waiting(1);
     await blocker.commit();
     expect(await valueOf(ended)).toEqual({ completed: true });
+  });
+
+  // Another process has not looked at any queue yet: its first claim takes back expired leases, then looks at the whole queue.
+  test("a completion does not wait for the look at expired leases that a claim begins with", async () => {
+    await using bundle = await openPostgres(backend);
+    const { lease } = await givenJob(bundle, { state: "running" });
+    await using fresh = await bundle.another();
+    const [claimed, ended] = await whileInsertsAreHeld(bundle, "ready", async () => {
+      const answers = [fresh.worker.claim(claim), fresh.worker.complete(lease)] as const;
+      await untilAnswered(answers[1]);
+      await bundle.database.waiting(1); // the look goes on
+      return answers;
+    });
+    expect(await valueOf(ended)).toEqual({ completed: true });
+    expect(await claimed).toEqual(domain("no_job_available"));
+  });
+
+  test("a completion does not wait for a claim that looks at the whole queue", async () => {
+    await using bundle = await openPostgres(backend);
+    const { lease } = await givenJob(bundle, { state: "running" });
+    await using fresh = await bundle.another();
+    // After this the queue's expired leases are not looked at for a second, and there is no place yet to look from.
+    expect(await fresh.worker.claim(claim)).toEqual(domain("no_job_available"));
+    const [claimed, ended] = await whileInsertsAreHeld(bundle, "lease", async () => {
+      const answers = [fresh.worker.claim(claim), fresh.worker.complete(lease)] as const;
+      await untilAnswered(answers[1]);
+      await bundle.database.waiting(1);
+      return answers;
+    });
+    expect(await valueOf(ended)).toEqual({ completed: true });
+    expect(await claimed).toEqual(domain("no_job_available"));
   });
 
   test("past the lease's expiry the completion is refused, and the job is there for this claim or the next", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createJobsPlugin } from "../../plugin/plugin.ts";
 import { databaseClock } from "../../plugin/store/sql-context.ts";
+import { startProxy } from "../faults/support/proxy.ts";
 import { givenClaimed, leaseOf, newJob, ok, problem, rowOf } from "../postgres/support/jobs.ts";
 import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { configurationOf, drivers, startJobs } from "../postgres/support/jobs-host.ts";
@@ -16,6 +17,27 @@ import {
 import { testServer } from "../support/test-server.ts";
 
 await testServer();
+
+/** A way to the server on which a test can hold answers back for a while. */
+async function startHoldingLink(url: string) {
+  let held: (() => void)[] | undefined;
+  const proxy = await startProxy(url, () => ({
+    fromClient: (bytes, send) => send(bytes),
+    fromServer: (bytes, send) => (held === undefined ? send(bytes) : void held.push(() => send(bytes))),
+    outlivesClient: false,
+  }));
+  return {
+    url: proxy.url,
+    hold() {
+      held = [];
+    },
+    release() {
+      for (const send of held ?? []) send();
+      held = undefined;
+    },
+    [Symbol.asyncDispose]: () => proxy.close(),
+  };
+}
 
 describe.each(drivers)("over the driver %s", (driver) => {
   test("deactivation before start, twice and at once does nothing and fails nothing", async () => {
@@ -106,6 +128,35 @@ describe.each(drivers)("over the driver %s", (driver) => {
     };
     expect(await outcome(10_000, "before")).toBe("ok");
     expect(await outcome(300, "after")).toBe("runtime:unavailable");
+    await expectEachJobInOnePlace(sql);
+  });
+
+  test("a completion that went with a claim is finished before the end, although the claim was answered long before", async () => {
+    const { url } = await jobsDatabase();
+    await using sql = observer(url, 2);
+    await using link = await startHoldingLink(url);
+    const jobs = await startJobs({ url: link.url, driver });
+    const { job_id, lease_token } = await givenClaimed(jobs);
+    const next = ok(await jobs.producer.enqueue(newJob()));
+    const blocker = await sql.reserve();
+    try {
+      await blocker`begin`;
+      await blocker.unsafe(`select from jobs.lease where id = ${rowOf(job_id)} for update`);
+      const ended = watch(jobs.worker.complete({ job_id, lease_token }));
+      expect(ok(await jobs.worker.claim({ queue: "mail" })).job_id).toBe(next.job_id);
+      link.hold(); // where the lease is, which their statement left out, is being asked; it will have to be waited for
+      const stop = watch(jobs.stop());
+      for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      expect([ended.open, stop.open]).toEqual([true, true]);
+      link.release();
+      await Promise.race([untilLocksWaitedFor(sql), ended.promise]);
+      await blocker`rollback`;
+      expect(problem(await ended.promise)).toBe("ok");
+      await stop.promise;
+    } finally {
+      await blocker`rollback`;
+      await blocker.release();
+    }
     await expectEachJobInOnePlace(sql);
   });
 
