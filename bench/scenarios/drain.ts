@@ -7,6 +7,7 @@ import { waitingJobs } from "./waiting-jobs.ts";
 const jobSides: readonly SideName[] = [
   "lenso-jobs",
   "lenso-jobs (pg)",
+  "lenso-jobs (statements)",
   "pg-boss",
   "graphile-worker",
   "bullmq",

@@ -23,6 +23,7 @@ export interface SideSpec {
 export const sides: Readonly<Record<SideName, Omit<SideSpec, "name">>> = {
   "lenso-jobs": side("us", "jobs", "bun", "bun", jobsTables),
   "lenso-jobs (pg)": side("us", "jobs", "pg", "bun", jobsTables),
+  "lenso-jobs (statements)": side("us", "store", "", "bun", jobsTables),
   "jobs worker": side("us", "jobs-worker", "", "bun", jobsTables),
   "tasks on jobs": side("us", "tasks", "jobs", "bun", taskTables),
   "tasks on pg-boss": side("us", "tasks", "postgres", "bun", pgBossTaskTables),
@@ -36,6 +37,7 @@ export const sides: Readonly<Record<SideName, Omit<SideSpec, "name">>> = {
 export type SideName =
   | "lenso-jobs"
   | "lenso-jobs (pg)"
+  | "lenso-jobs (statements)"
   | "jobs worker"
   | "tasks on jobs"
   | "tasks on pg-boss"
