@@ -234,7 +234,7 @@ describe("the runtime role", () => {
     const rights = () =>
       query(
         `select relname::text as name, relacl::text as rights from pg_class where relnamespace = 'jobs'::regnamespace
-         union all select nspname::text, nspacl::text from pg_namespace where nspname = 'jobs' order by 1`,
+         union all select nspname::text, nspacl::text from pg_namespace where nspname = 'jobs' order by 1, 2`,
       );
     const before = await rights();
     // Without the right to grant, PostgreSQL warns and grants nothing.
