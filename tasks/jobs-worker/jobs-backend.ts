@@ -47,16 +47,19 @@ export class JobsBackend implements WorkerBackend<JobClaim> {
     return this.#leaseMs ?? shortestLeaseMs;
   }
 
-  /** A claim is for one job. An idle queue is asked once; as soon as it gave a job, for all that there is room for. */
-  async fetch(count: number): Promise<readonly JobClaim[]> {
+  /**
+   * A claim is for one job. An idle queue is asked once; as soon as it gave a job, for all that there is room for. A claim that is cancelled
+   * before its answer is undone by the Jobs Instance, and costs no attempt.
+   */
+  async fetch(count: number, stopping?: AbortSignal): Promise<readonly JobClaim[]> {
     const claims: JobClaim[] = [];
     if (!this.#lastFetchWasFull) {
-      const first = await this.#claim();
+      const first = await this.#claim(stopping);
       if (first === undefined) return [];
       claims.push(first);
     }
     const others = await Promise.allSettled(
-      Array.from({ length: count - claims.length }, () => this.#claim()),
+      Array.from({ length: count - claims.length }, () => this.#claim(stopping)),
     );
     for (const claim of others) if (claim.status === "fulfilled" && claim.value) claims.push(claim.value);
     const failure = others.find((claim) => claim.status === "rejected");
@@ -99,15 +102,17 @@ export class JobsBackend implements WorkerBackend<JobClaim> {
     throw callFailure(answer.error);
   }
 
-  async #claim(): Promise<JobClaim | undefined> {
+  async #claim(stopping?: AbortSignal): Promise<JobClaim | undefined> {
     const sentAt = performance.now();
     const { jobs, queue } = this.#options;
     // Sooner than the runtime gives the whole fetch up: one claim without an answer must not spoil those beside it.
-    const claimed = await jobs.claim({ queue }, { timeoutMs: this.#options.callTimeoutMs / 2 });
+    const timeoutMs = this.#options.callTimeoutMs / 2;
+    const claimed = await jobs.claim({ queue }, { timeoutMs, ...(stopping && { signal: stopping }) });
     if (claimed.ok) return claimOf(claimed.value, sentAt);
     const { error } = claimed;
     if (error.kind === "domain" && error.error === "no_job_available") return undefined;
-    if (isClosing(error)) return undefined; // the host is shutting down and will stop this worker
+    // The host is shutting down and will stop this worker, or it was stopped.
+    if (isClosing(error) || stopping?.aborted) return undefined;
     if (error.kind === "domain")
       throw new TaskQueueError("invalid-options", "work", { cause: callFailure(error) });
     throw callFailure(error);

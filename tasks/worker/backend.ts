@@ -43,8 +43,11 @@ export interface WorkerBackend<Claim extends BackendClaim = BackendClaim> {
    * handler has ended. Default false.
    */
   readonly fetchesWhileSettling?: boolean;
-  /** Claims at most `count` due jobs. */
-  fetch(count: number): Promise<readonly Claim[]>;
+  /**
+   * Claims at most `count` due jobs. `stopping` aborts when the worker stops: a backend that can take a claim back before its answer then
+   * does, and answers with what had come.
+   */
+  fetch(count: number, stopping?: AbortSignal): Promise<readonly Claim[]>;
   /** Proves ownership and prolongs the claim. */
   pulse(claim: Claim): Promise<PulseAnswer>;
   /** Records the end of an attempt; "lost" when the claim was no longer ours and nothing changed. Asking again is safe. */

@@ -148,7 +148,7 @@ class RunningWorker<Claim extends BackendClaim> implements TaskWorker {
     const { outage, callTimeoutMs } = this.#deps;
     this.#isFetching = true;
     this.#cancelledEarly.clear();
-    const fetching = (async () => this.#backend.fetch(count))();
+    const fetching = (async () => this.#backend.fetch(count, this.#stopping.signal))();
     try {
       const claims = await answerWithin(this.#time, callTimeoutMs, () => fetching);
       outage.succeeded("fetch");
