@@ -62,6 +62,8 @@ export interface PostgresJobStoreOptions {
 
 /** Statements of one kind under way at once. */
 const inFlight = 2;
+/** Claims of all queues under way at once: two on each of their connections. */
+const claimsInFlight = 4;
 
 /** Jobs in PostgreSQL. Concurrent calls of a kind share a statement and a commit, and each gets its own verdict. */
 export class PostgresJobStore implements JobStore, SignalSource {
@@ -73,7 +75,7 @@ export class PostgresJobStore implements JobStore, SignalSource {
   readonly #renews: Coalescer<LeaseProof, Refusable<{ readonly expiresAt: string }>>;
   readonly #inspects: Coalescer<JobId, JobEvidence | undefined>;
   readonly #claims = new Map<string, Coalescer<undefined, LeasedJob | undefined>>();
-  readonly #claimSlots = new Slots(inFlight);
+  readonly #claimSlots = new Slots(claimsInFlight);
   readonly #turn = new EndOfTurn();
   readonly #completeFree: CompleteLeases;
   readonly #settleCompletes: SettleBatch<LeaseProof, boolean>;

@@ -1,5 +1,5 @@
 import { jobsThatFit, maxAnswerBytes } from "../answer-size.ts";
-import type { Database } from "../database.ts";
+import { claimLaneOf, type Database } from "../database.ts";
 import type { Row } from "../drivers/driver.ts";
 import type { LeaseProof } from "../job-store.ts";
 import type { Place } from "../low-water.ts";
@@ -64,8 +64,10 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
     select ${columns}, case when place = 1 or place is null then ${rows} end as completed
     from (select) one left join found on true`;
   return async (db, request, leases = []) => {
+    const queueHash = nameHash(request.queue);
+    const lane = claimLaneOf(queueHash);
     const values = [
-      nameHash(request.queue),
+      queueHash,
       nameHash(request.owner),
       request.from.nextRun,
       String(request.tokenHashes.length),
@@ -75,8 +77,8 @@ export function claimReadyJobs(sql: SqlContext): ClaimReadyJobs {
     ];
     const rows =
       leases.length === 0
-        ? await db.query("hot", alone, values)
-        : await db.query("hot", completing, [...values, ...leaseArguments(leases)]);
+        ? await db.query(lane, alone, values)
+        : await db.query(lane, completing, [...values, ...leaseArguments(leases)]);
     return readClaim(rows);
   };
 }
