@@ -14,7 +14,8 @@ export class Reaper {
   readonly #reap: ReapExpiredLeases;
   readonly #queueHash: string;
   #from = beginning.nextRun;
-  #dueAt = 0;
+  /** The first look is not due at the first claim: one that comes short looks anyway. */
+  #dueAt = performance.now() + intervalMs;
   #fullLookAt = 0;
 
   constructor(reap: ReapExpiredLeases, queueHash: string) {
