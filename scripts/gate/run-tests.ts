@@ -25,7 +25,7 @@ export interface TestRunResult {
 
 const maxMs = 17 * 60_000; // a synchronous endless loop in a test stops for nothing else
 
-/** Runs the test files in four processes, since many tests wait for a limit to pass, and trusts the report more than the exit code. */
+/** Runs the test files in three processes, since many tests wait for a limit to pass, and trusts the report more than the exit code. */
 export async function runTests(run: TestRun): Promise<TestRunResult> {
   const folder = run.folder ?? root;
   const report = join(root, ".cache/junit", `${run.name}.xml`);
@@ -37,7 +37,7 @@ export async function runTests(run: TestRun): Promise<TestRunResult> {
     [
       process.execPath,
       "test",
-      "--parallel=4",
+      "--parallel=3",
       "--timeout=30000", // for what no test says otherwise of: a busy machine is no failure
       "--reporter=junit",
       `--reporter-outfile=${report}`,

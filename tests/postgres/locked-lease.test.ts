@@ -52,6 +52,8 @@ describe.each(drivers)("over the driver %s", (driver) => {
     jobs = await startJobs({ url, driver });
   });
   beforeEach(async () => {
+    // What was asked again and again in the test before may still look for its token.
+    await until("what is under way to end", async () => (await underWay()) === 0);
     await sql`truncate jobs.jobs, jobs.ready, jobs.lease, jobs.outcome`;
   });
   afterAll(async () => {
@@ -59,6 +61,13 @@ describe.each(drivers)("over the driver %s", (driver) => {
     await expectEachJobInOnePlace(sql);
     await sql.close();
   });
+
+  async function underWay(): Promise<number> {
+    const [row] = await sql`
+      select count(*)::int as statements from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`;
+    return row.statements;
+  }
 
   async function waiting(): Promise<number> {
     const [row] = await sql`
