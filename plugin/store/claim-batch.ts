@@ -76,7 +76,7 @@ async function fill(
   const fullScan = async (): Promise<void> => {
     const startedAt = performance.now();
     const last = await round.take(beginning);
-    ready.setByFullScan(last, performance.now() - startedAt, round.missing > 0);
+    ready.setByFullScan(last, performance.now() - startedAt);
   };
 
   // Ready jobs are handed out even when this look fails; the reaper stays due then.
@@ -89,7 +89,7 @@ async function fill(
     const last = await round.take(from);
     if (last !== undefined) ready.raise(last, ticket);
   }
-  if (round.missing === 0 || !ready.fullScanIsQuick) leave();
+  leave();
   if (round.missing === 0) return;
   await fullScan();
   while (round.missing > 0 && looksLeft > 0 && (await reap()) > 0) await fullScan();

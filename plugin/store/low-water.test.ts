@@ -17,7 +17,7 @@ test("a hinted scan raises the mark and never lowers it", () => {
 test("an answer from before a full scan cannot raise the mark past what the full scan found", () => {
   const water = new LowWater();
   const { ticket } = water.start();
-  water.setByFullScan(early, 0, false);
+  water.setByFullScan(early, 0);
   water.raise(latest, ticket);
   expect(water.start().from).toBe(early);
 });
@@ -25,9 +25,9 @@ test("an answer from before a full scan cannot raise the mark past what the full
 test("a full scan sets the mark, also downwards, so that late jobs are all served", () => {
   const water = new LowWater();
   water.raise(latest, water.start().ticket);
-  water.setByFullScan(early, 0, false);
+  water.setByFullScan(early, 0);
   expect(water.start().from).toBe(early);
-  water.setByFullScan(undefined, 0, false);
+  water.setByFullScan(undefined, 0);
   expect(water.start().from).toBe(early);
 });
 
@@ -43,27 +43,8 @@ test("a job that comes back lowers the mark and voids answers under way", () => 
 test("a full scan is due at the start and not right after one", () => {
   const water = new LowWater();
   expect(water.fullScanDue).toBe(true);
-  water.setByFullScan(undefined, 0, false);
+  water.setByFullScan(undefined, 0);
   expect(water.fullScanDue).toBe(false);
-});
-
-test("after a quick full scan that came short the next one is due at once, until one finds enough", () => {
-  const water = new LowWater();
-  water.setByFullScan(early, 0, true);
-  expect(water.fullScanDue).toBe(true);
-  water.setByFullScan(early, 500, true);
-  expect(water.fullScanDue).toBe(false);
-  water.setByFullScan(later, 0, false);
-  expect(water.fullScanDue).toBe(false);
-});
-
-test("a full scan counts as quick only after one that was", () => {
-  const water = new LowWater();
-  expect(water.fullScanIsQuick).toBe(false);
-  water.setByFullScan(early, 1, false);
-  expect(water.fullScanIsQuick).toBe(true);
-  water.setByFullScan(early, 500, false);
-  expect(water.fullScanIsQuick).toBe(false);
 });
 
 test("jobs of one run time are told apart by their ids, which are numbers", () => {

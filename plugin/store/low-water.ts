@@ -7,9 +7,6 @@ export interface Place {
 /** Before every job. */
 export const beginning: Place = { nextRun: "-infinity", row: "0" };
 
-/** Not much more than a batch of claims takes from the mark, in ms. */
-const quickMs = 10;
-
 /**
  * Where a queue's claims may start to look.
  *
@@ -22,25 +19,15 @@ export class LowWater {
   #hint: Place = beginning;
   #epoch = 0;
   #fullScanAt = 0;
-  #cameShort = false;
-  #fullScanMs = Number.POSITIVE_INFINITY;
 
   /** The lower bound to look from, and a ticket to report back with. */
   start(): { readonly from: Place; readonly ticket: number } {
     return { from: this.#hint, ticket: this.#epoch };
   }
 
-  /**
-   * True when a full scan must not wait longer, whatever hinted scans find; and when the last came short and was quick, since a hinted scan
-   * would most likely be followed by one.
-   */
+  /** True when a full scan must not wait longer, whatever hinted scans find. */
   get fullScanDue(): boolean {
-    return (this.#cameShort && this.fullScanIsQuick) || performance.now() >= this.#fullScanAt;
-  }
-
-  /** True when the last full scan took no longer than a hinted one may. */
-  get fullScanIsQuick(): boolean {
-    return this.#fullScanMs <= quickMs;
+    return performance.now() >= this.#fullScanAt;
   }
 
   /** A hinted scan claimed up to this place. Answers from before a full scan or a reset may not raise the hint. */
@@ -49,10 +36,8 @@ export class LowWater {
   }
 
   /** A full scan claimed up to this place, or nothing: the hint becomes just that, also when it was higher. */
-  setByFullScan(to: Place | undefined, tookMs: number, cameShort: boolean): void {
+  setByFullScan(to: Place | undefined, tookMs: number): void {
     this.#epoch += 1;
-    this.#cameShort = cameShort;
-    this.#fullScanMs = tookMs;
     if (to !== undefined) this.#hint = to;
     this.#fullScanAt = performance.now() + Math.min(Math.max(1000, 20 * tookMs), 5000);
   }
