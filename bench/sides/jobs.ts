@@ -58,7 +58,8 @@ export async function open(options: SideOptions): Promise<Side> {
   };
 }
 
-const lanesOf: Readonly<Record<Load, number>> = { default: 1, batch: 500, best: 1000, prompt: 1 };
+/** Two batches: one for each side of the connection. More calls in flight only wait longer, and leave more to the garbage collector. */
+const lanesOf: Readonly<Record<Load, number>> = { default: 1, batch: 500, best: 500, prompt: 1 };
 
 async function claim(
   jobs: JobsClient,
