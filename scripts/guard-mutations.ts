@@ -304,14 +304,14 @@ const allGuards: readonly Guard[] = [
       ],
     ],
     test: lockedLease,
-    named: "the undo of aborted claims delays no other queue's claim",
+    named: "the undo of aborted claims delays no other claim",
   },
   {
     name: "undo: tries again",
     file: "plugin/store/take-back.ts",
     edits: [["const maxTries = 6;", "const maxTries = 1;"]],
     test: lockedLease,
-    named: "the undo of aborted claims delays no other queue's claim",
+    named: "the undo of aborted claims delays no other claim",
   },
   {
     name: "waits: one a row",

@@ -2,7 +2,6 @@ import { expect, test } from "bun:test";
 import * as v from "valibot";
 import type { JobsClient } from "../../capability/index.ts";
 import { createJobsWorker, defineJobKind, handleKind } from "../../tasks/index.ts";
-
 import { newJob, ok } from "../postgres/support/jobs.ts";
 import { jobsDatabase } from "../postgres/support/jobs-database.ts";
 import { drivers, startJobs } from "../postgres/support/jobs-host.ts";
