@@ -236,11 +236,12 @@ describe.each(postgresBackends)("a completion and a claim that share a statement
     expect(await valueOf(ended)).toEqual({ completed: true });
   });
 
-  // Another process has not looked at any queue yet: its first claim takes back expired leases, then looks at the whole queue.
   test("a completion does not wait for the look at expired leases that a claim begins with", async () => {
     await using bundle = await openPostgres(backend);
     const { lease } = await givenJob(bundle, { state: "running" });
     await using fresh = await bundle.another();
+    expect(await fresh.worker.claim(claim)).toEqual(domain("no_job_available"));
+    await Bun.sleep(1010); // nothing announces that the look is due again: it is a second after the last
     const [claimed, ended] = await whileInsertsAreHeld(bundle, "ready", async () => {
       const answers = [fresh.worker.claim(claim), fresh.worker.complete(lease)] as const;
       await untilAnswered(answers[1]);
